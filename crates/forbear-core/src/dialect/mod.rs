@@ -1,0 +1,1 @@
+//! How one vendor phrases its signals.

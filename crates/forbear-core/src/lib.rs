@@ -1,0 +1,19 @@
+//! The decisions of [forbear](https://docs.rs/forbear), without I/O, a runtime or a clock of their own.
+//!
+//! Every decision takes `now` as an argument and returns a value that says everything about it, so the Tower
+//! layers, the adapters and the gateway share one engine, and tests need no sleeping.
+//!
+//! | module | decides |
+//! |---|---|
+//! | [`signal`] | what a response says about a limit |
+//! | [`dialect`] | how one vendor phrases its signals |
+//! | [`gate`] | whether a family may be called now, and what its answers mean |
+//! | [`families`] | which family a request belongs to |
+//! | [`budget`] | how long a logical request may take |
+//! | [`retry`] | whether and when a logical request is sent again |
+//! | [`health`] | what an operator is shown |
+
+pub mod dialect;
+pub mod signal;
+pub mod time;
+pub mod url;

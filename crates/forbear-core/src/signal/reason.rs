@@ -1,0 +1,95 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use http::StatusCode;
+use serde::{Serialize, Serializer};
+
+/// A short code that says why a limit was met: `retry-after`, `status-429`, `inflight_limit`.
+///
+/// Made from a vendor's words it holds no control characters and at most [`Reason::MAX`] bytes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Reason(Cow<'static, str>);
+
+impl Reason {
+    /// The most bytes a reason holds.
+    pub const MAX: usize = 64;
+
+    /// A reason known when the program is built.
+    #[must_use]
+    pub const fn from_static(code: &'static str) -> Self {
+        Self(Cow::Borrowed(code))
+    }
+
+    /// A reason in a vendor's words: control characters are dropped, the rest is cut at [`Reason::MAX`] bytes
+    /// between two characters. `None` where nothing is left.
+    #[must_use]
+    pub fn cleaned(words: &str) -> Option<Self> {
+        let code = clean(words);
+        (!code.is_empty()).then_some(Self(Cow::Owned(code)))
+    }
+
+    /// `status-429` and its like: the reason of a signal that said nothing but its status.
+    #[must_use]
+    pub fn of_status(status: StatusCode) -> Self {
+        match status.as_u16() {
+            429 => Self::from_static("status-429"),
+            503 => Self::from_static("service-unavailable"),
+            529 => Self::from_static("status-529"),
+            other => Self(Cow::Owned(format!("status-{other}"))),
+        }
+    }
+
+    /// The code.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// `words` without control characters and outer white space, cut at [`Reason::MAX`] bytes between two characters.
+pub(crate) fn clean(words: &str) -> String {
+    let mut code = String::new();
+    for c in words.trim().chars().filter(|c| !c.is_control()) {
+        if code.len().saturating_add(c.len_utf8()) > Reason::MAX {
+            break;
+        }
+        code.push(c);
+    }
+    code
+}
+
+impl From<&'static str> for Reason {
+    fn from(code: &'static str) -> Self {
+        Self::from_static(code)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vendors_words_are_cleaned_and_cut_between_characters() {
+        assert_eq!(Reason::cleaned(" inflight_limit\r\n\u{1b}[31m").unwrap().as_str(), "inflight_limit[31m");
+        assert_eq!(Reason::cleaned(&"ä".repeat(40)).unwrap().as_str(), "ä".repeat(32));
+        assert_eq!(Reason::cleaned("\u{0}\n"), None);
+    }
+}

@@ -1,0 +1,1 @@
+//! URLs as they may be shown.

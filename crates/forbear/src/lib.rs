@@ -1,0 +1,1 @@
+//! Tower middleware for outbound HTTP.

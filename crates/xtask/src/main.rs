@@ -1,0 +1,3 @@
+//! `cargo xtask …`: set-up, tests and CI steps of this workspace.
+
+fn main() {}

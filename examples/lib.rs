@@ -1,0 +1,1 @@
+//! Runnable examples of forbear: `cargo run --example quickstart`.
