@@ -14,6 +14,7 @@
 //! | [`health`] | what an operator is shown |
 
 pub mod dialect;
+pub mod gate;
 pub mod signal;
 pub mod time;
 pub mod url;

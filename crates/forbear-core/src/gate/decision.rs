@@ -1,0 +1,59 @@
+use std::sync::Arc;
+
+use crate::signal::Signal;
+use crate::time::Monotonic;
+
+use super::ticket::Ticket;
+
+/// What a gate says to a logical request that asks to be admitted.
+#[derive(Debug, Clone)]
+pub enum Decision {
+    /// Send now, and observe the answer with this ticket.
+    Go(Ticket),
+    /// Do not send.
+    Refuse(Refusal),
+}
+
+/// Why a gate does not let a caller send, and when it may.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// Why.
+    pub cause: RefusalCause,
+    /// When sending may be possible; `None` where nobody knows.
+    pub retry_at: Option<Monotonic>,
+    /// Whether a caller with budget may wait for it.
+    pub waitable: bool,
+    /// When this was decided.
+    pub at: Monotonic,
+    /// The strike that closed the gate.
+    pub strike: Option<Arc<Struck>>,
+}
+
+/// Why a gate does not let a caller send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RefusalCause {
+    /// The cool-down runs.
+    Cooling,
+    /// The probe is out, or the gap before the next one runs.
+    Probing,
+    /// The family recovers, and others come first.
+    Recovering,
+    /// The caller has waited, and what is left of its budget is too short for an answer.
+    TooLate,
+    /// An operator paused the family.
+    Paused,
+    /// As many callers as allowed wait already.
+    Crowded,
+}
+
+/// What closed a gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Struck {
+    /// The signal.
+    pub signal: Signal,
+    /// The path of the request that met it, without its query.
+    pub route: Box<str>,
+    /// When it was observed.
+    pub at: Monotonic,
+}

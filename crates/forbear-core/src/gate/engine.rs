@@ -1,0 +1,357 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::time::Monotonic;
+
+use super::ask::Ask;
+use super::decision::{Decision, Refusal, RefusalCause};
+use super::event::{Effect, Event, Outcome};
+use super::queue::Key;
+use super::registry::{self, GateId};
+use super::settings::GateSettings;
+use super::shard::{self, Served, Shard};
+use super::state::{Phase, State};
+use super::ticket::{Kind, Ticket};
+
+/// The gate of one family, shared by all its callers.
+///
+/// While it is open, an attempt costs one atomic load and counts in its thread's own memory. Everything else goes
+/// through one short lock.
+#[derive(Debug)]
+pub struct Gate {
+    id: GateId,
+    /// Open or not, epoch and generation: all that the happy path reads.
+    word: AtomicU64,
+    state: Mutex<State>,
+    shards: Mutex<Vec<Arc<Shard>>>,
+}
+
+/// What came of an observed answer.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// What it changed.
+    pub effect: Effect,
+    /// When the family may be called again; `None` while it is open.
+    pub retry_at: Option<Monotonic>,
+    /// What an operator is to be told.
+    pub events: Vec<Event>,
+}
+
+/// One in so many answers of an open gate is timed; the first ones all are.
+const TIMED_EVERY: u32 = 16;
+
+fn word(open: bool, epoch: u32, generation: u32) -> u64 {
+    u64::from(open) | u64::from(generation) << 1 | u64::from(epoch) << 33
+}
+
+impl Gate {
+    /// A gate that is open.
+    #[must_use]
+    pub fn new(settings: Arc<GateSettings>) -> Arc<Self> {
+        registry::register(|id| Self {
+            id,
+            word: AtomicU64::new(word(true, 0, 0)),
+            state: Mutex::new(State::new(settings)),
+            shards: Mutex::new(Vec::new()),
+        })
+    }
+
+    pub(super) fn id(&self) -> GateId {
+        self.id
+    }
+
+    /// The gate that admitted an attempt, if it still lives.
+    #[must_use]
+    pub fn of(ticket: &Ticket) -> Option<Arc<Self>> {
+        registry::find(ticket.gate)
+    }
+
+    /// The happy path: a ticket where the gate is open, without a lock. `None` means: use [`Gate::admit`].
+    #[must_use]
+    pub fn admit_open(&self, now: Monotonic) -> Option<Ticket> {
+        let word = self.word.load(Ordering::Acquire);
+        if word & 1 == 0 {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the word is made of these two")]
+        let (epoch, generation) = ((word >> 33) as u32, (word >> 1) as u32);
+        let before = self.count(generation, now);
+        let timed = before < TIMED_EVERY || before.is_multiple_of(TIMED_EVERY);
+        Some(Ticket { gate: self.id, epoch, generation, sent: now, kind: Kind::Open { timed }, before })
+    }
+
+    /// Decides whether `ask` may send now. Events are what an operator is to be told; they come from time that passed.
+    #[must_use]
+    pub fn admit(&self, ask: &Ask, now: Monotonic) -> (Decision, Vec<Event>) {
+        if let Some(ticket) = self.admit_open(now) {
+            return (Decision::Go(ticket), Vec::new());
+        }
+        self.with(|state| {
+            state.advance(now);
+            match state.admit(ask, now) {
+                Ok(kind) => Decision::Go(self.ticket(state, kind, now)),
+                Err(refusal) => Decision::Refuse(refusal),
+            }
+        })
+    }
+
+    /// Takes the outcome of an admitted attempt.
+    #[must_use]
+    pub fn observe(&self, ticket: &Ticket, outcome: Outcome<'_>, now: Monotonic) -> Observed {
+        let served = match outcome {
+            Outcome::Bad(..) => Some(self.served(ticket.generation, now)),
+            _ => None,
+        };
+        let ((effect, retry_at), events) = self.with(|state| {
+            state.advance(now);
+            if served.is_some() {
+                self.take_times(state);
+            }
+            let effect = match (outcome, &served) {
+                (Outcome::Bad(signal, route), Some(served)) => {
+                    let accepted = self.accepted(state, ticket, served, now);
+                    state.signal(ticket, signal, route, (accepted, served), now)
+                }
+                (Outcome::Good, _) => state.good(ticket, now),
+                (Outcome::NotSent, _) => state.not_sent(ticket, now),
+                _ => state.neutral(ticket, now),
+            };
+            (effect, state.retry_at())
+        });
+        if ticket.kind == Kind::Counted || ticket.is_probe() {
+            self.count_answer(ticket, outcome);
+        }
+        Observed { effect, retry_at, events }
+    }
+
+    /// Takes a place in the queue of those that wait. `not_before` is a time the caller was told itself, `jitter` its
+    /// draw in 0..1, `refused_at` the moment of the refusal that it answers.
+    ///
+    /// # Errors
+    /// The refusal where it cannot wait: paused, too many wait already, or its place comes after its deadline.
+    pub(super) fn park(
+        &self,
+        ask: &Ask,
+        wait: (Monotonic, f64),
+        refused_at: Option<Monotonic>,
+        now: Monotonic,
+    ) -> (Result<Key, Refusal>, Vec<Event>) {
+        self.with(|state| state.park(ask, wait, refused_at, now))
+    }
+
+    /// Runs `with` under the lock, publishes what the happy path reads, and wakes whom it concerns after it.
+    pub(super) fn with<T>(&self, with: impl FnOnce(&mut State) -> T) -> (T, Vec<Event>) {
+        let mut state = self.lock();
+        let answer = with(&mut state);
+        let open = matches!(state.phase, Phase::Open) && state.pause.is_none();
+        self.word.store(word(open, state.epoch, state.generation), Ordering::Release);
+        let events = std::mem::take(&mut state.events);
+        let wakers = std::mem::take(&mut state.wakers);
+        drop(state);
+        for waker in wakers {
+            waker.wake();
+        }
+        (answer, events)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic under the lock can only come from the allocator; what it left is still a state.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ticket(&self, state: &mut State, kind: Kind, now: Monotonic) -> Ticket {
+        let before = state.counted;
+        state.counted = before.saturating_add(1);
+        let _ = self.count(state.generation, now);
+        Ticket { gate: self.id, epoch: state.epoch, generation: state.generation, sent: now, kind, before }
+    }
+
+    /// Counts an attempt in this thread's shard; says how many of its generation this thread sent before.
+    fn count(&self, generation: u32, now: Monotonic) -> u32 {
+        shard::mine(self.id, || Some(self.adopt_shard()), |shard| shard.sent(generation, now)).unwrap_or(0)
+    }
+
+    /// A shard for the calling thread: one that an ended thread left, or a new one.
+    pub(super) fn adopt_shard(&self) -> Arc<Shard> {
+        let mut shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(left) = shards.iter().find(|shard| shard.take()) {
+            return Arc::clone(left);
+        }
+        let shard = Arc::new(Shard::default());
+        let _ = shard.take();
+        shards.push(Arc::clone(&shard));
+        shard
+    }
+
+    fn count_answer(&self, ticket: &Ticket, outcome: Outcome<'_>) {
+        let good = match outcome {
+            Outcome::Good => true,
+            Outcome::Neutral | Outcome::NotSent => false,
+            Outcome::Bad(..) => return,
+        };
+        shard::answered(self.id, ticket.generation, good, None);
+    }
+
+    /// What a generation did so far, over all threads.
+    pub(super) fn served(&self, generation: u32, now: Monotonic) -> Served {
+        let mut served = Served::default();
+        for shard in self.shards.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            shard.add_to(&mut served, generation, now);
+        }
+        served
+    }
+
+    fn take_times(&self, state: &mut State) {
+        for shard in self.shards.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let (mean, deviation, samples) = shard.take_times();
+            state.time.absorb(mean, deviation, samples);
+        }
+    }
+
+    /// How many attempts of this generation were accepted: the good answers, or those sent before the refused one (or
+    /// longer ago than the refusal window) that ended in nothing else.
+    fn accepted(&self, state: &State, ticket: &Ticket, served: &Served, now: Monotonic) -> u64 {
+        let sent_before = match ticket.kind {
+            Kind::Counted | Kind::Probe(_) => ticket.before.into(),
+            Kind::Open { .. } => {
+                let others = self.sent_clearly_before(ticket.generation, ticket.sent);
+                others.max(ticket.before.into())
+            }
+        };
+        let unrefused = now.before(state.window.span());
+        let settled = if unrefused > ticket.sent {
+            self.sent_clearly_before(ticket.generation, unrefused).saturating_sub(1)
+        } else {
+            0
+        };
+        served.good.max(sent_before.max(settled).saturating_sub(served.neutral))
+    }
+
+    fn sent_clearly_before(&self, generation: u32, at: Monotonic) -> u64 {
+        let shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        shards.iter().map(|shard| shard.sent_before(generation, at)).fold(0, u64::saturating_add)
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        registry::unregister(self.id);
+    }
+}
+
+/// Takes the outcome of an attempt that an open gate admitted and that met no signal: touches nothing shared.
+/// `took` is asked only where the time of this answer is sampled. False where the ticket must go through
+/// [`Gate::observe`] instead.
+pub fn answered_open(ticket: &Ticket, good: bool, took: impl FnOnce() -> Duration) -> bool {
+    let Kind::Open { timed } = ticket.kind else { return false };
+    shard::answered(ticket.gate, ticket.generation, good, (timed && good).then(took));
+    true
+}
+
+impl State {
+    /// Decides under the lock; what an admitted attempt is counted as.
+    fn admit(&mut self, ask: &Ask, now: Monotonic) -> Result<Kind, Refusal> {
+        if self.pause.is_some() {
+            return Err(self.refuse(RefusalCause::Paused, None, now));
+        }
+        if let Some(grant) = ask.grant {
+            if self.lease.is_some_and(|lease| lease.number == grant.0 && lease.sent.is_none()) {
+                return Ok(Kind::Probe(self.send_probe(grant.0, now)));
+            }
+            if self.use_grant(grant) {
+                return Ok(Kind::Counted);
+            }
+        }
+        if self.probe_is_due(now) {
+            if !self.in_time(ask, now) {
+                return Err(self.refuse(RefusalCause::TooLate, None, now));
+            }
+            if self.may_probe(ask, now) {
+                let number = self.number();
+                return Ok(Kind::Probe(self.send_probe(number, now)));
+            }
+        }
+        match self.phase {
+            Phase::Open => Ok(Kind::Counted),
+            Phase::Cooling => Err(self.refuse(RefusalCause::Cooling, Some(self.cooldown.until), now)),
+            Phase::Probing => {
+                let retry_at = self.lease.map_or(self.probe_from, |lease| lease.ends);
+                Err(self.refuse(RefusalCause::Probing, Some(retry_at), now))
+            }
+            Phase::Recovering(_) => self.admit_recovering(ask, now),
+        }
+    }
+
+    fn admit_recovering(&mut self, ask: &Ask, now: Monotonic) -> Result<Kind, Refusal> {
+        let key = Key { priority: ask.priority, entered: ask.entered, number: u64::MAX };
+        let ahead = self.queue.ahead_of(key);
+        let in_time = self.in_time(ask, now);
+        let Phase::Recovering(recovery) = &mut self.phase else { return Ok(Kind::Counted) };
+        if ahead == 0 && recovery.has_token() {
+            if !in_time {
+                return Err(self.refuse(RefusalCause::TooLate, None, now));
+            }
+            let _ = recovery.take();
+            return Ok(Kind::Counted);
+        }
+        let turn = recovery.turn(ahead);
+        recovery.refused(now);
+        Err(self.refuse(RefusalCause::Recovering, Some(turn), now))
+    }
+
+    /// An accepted attempt: of the probe's generation it begins the recovery.
+    fn good(&mut self, ticket: &Ticket, now: Monotonic) -> Effect {
+        if ticket.epoch != self.epoch || ticket.generation != self.generation {
+            return Effect::None;
+        }
+        self.time.answered_in(now.since(ticket.sent));
+        match self.phase {
+            Phase::Probing | Phase::Cooling => {
+                self.begin_recovery(now);
+                Effect::Recovered
+            }
+            Phase::Open | Phase::Recovering(_) => Effect::None,
+        }
+    }
+
+    /// No news: where it was the probe, the next one waits.
+    fn neutral(&mut self, ticket: &Ticket, now: Monotonic) -> Effect {
+        if self.holds_lease(ticket) {
+            self.probe_was_fruitless(now);
+            return Effect::ProbeEnded;
+        }
+        Effect::None
+    }
+
+    /// Nothing was sent: what the ticket stood for goes to the next caller.
+    fn not_sent(&mut self, ticket: &Ticket, now: Monotonic) -> Effect {
+        if self.holds_lease(ticket) {
+            self.probe_from = self.probe_from.min(now);
+            self.hand_on();
+            return Effect::ProbeEnded;
+        }
+        if ticket.generation == self.generation
+            && ticket.kind == Kind::Counted
+            && let Phase::Recovering(recovery) = &mut self.phase
+        {
+            recovery.give_back();
+            self.nudge();
+        }
+        Effect::None
+    }
+
+    fn holds_lease(&self, ticket: &Ticket) -> bool {
+        let this = |lease: super::probe::Lease| ticket.kind == Kind::Probe(lease.tag());
+        ticket.epoch == self.epoch && ticket.generation == self.generation && self.lease.is_some_and(this)
+    }
+
+    /// When the family may be called again; `None` where it is open, paused, or nobody can say.
+    pub(super) fn retry_at(&self) -> Option<Monotonic> {
+        match self.phase {
+            Phase::Cooling => Some(self.cooldown.until),
+            Phase::Probing => Some(self.lease.map_or(self.probe_from, |lease| lease.ends)),
+            Phase::Open | Phase::Recovering(_) => None,
+        }
+    }
+}

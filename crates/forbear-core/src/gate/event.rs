@@ -1,0 +1,59 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::decision::Struck;
+
+/// Something an operator is told: forbear logs one WARN per strike and one INFO per recovery.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A signal closed the gate.
+    Strike {
+        /// The signal, and the route that met it.
+        struck: Arc<Struck>,
+        /// The cool-down, from the signal to its deadline.
+        cooldown: Duration,
+        /// The level after the strike.
+        level: u8,
+        /// Whether nothing was accepted since the last strike.
+        blind: bool,
+    },
+    /// A probe was accepted: the family is called again, at a learned pace.
+    Recovery {
+        /// How long the family was not called, from the last strike.
+        closed: Duration,
+        /// The level it keeps until quiet time lowers it.
+        level: u8,
+        /// Attempts per second that recovery begins with.
+        pace: f64,
+    },
+}
+
+/// How an attempt ended, as far as its family is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// Accepted: an unclassified 2xx, 3xx, 404, 409 or 422.
+    Good,
+    /// A signal, and the path of the request that met it, without query.
+    Bad(&'a crate::signal::Signal, &'a str),
+    /// No news: another status, a transport error, a timeout, cancellation, a panic.
+    Neutral,
+    /// Dropped before anything was sent.
+    NotSent,
+}
+
+/// What an observed answer changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Nothing: an open gate stays open, or the answer belongs to an older generation or epoch.
+    None,
+    /// It closed the gate.
+    Struck,
+    /// It made a running cool-down longer.
+    Extended,
+    /// It began the recovery.
+    Recovered,
+    /// It ended the probe's lease without news.
+    ProbeEnded,
+}

@@ -1,0 +1,47 @@
+//! The gate: may this family be called now, and what did its answer mean?
+//!
+//! A gate never sleeps. [`Gate::admit`] says [`Decision::Go`] with a [`Ticket`], or refuses with the time at which it
+//! may be asked again; [`Gate::observe`] takes the answer. Callers that want to wait take a [`Place`] in its queue.
+//!
+//! ```text
+//! Open       => (Open | Cooling)                   a strike closes it
+//! Cooling    => (Cooling | Probing)                its deadline opens the door for one
+//! Probing    => (Probing | Cooling | Recovering)   neutral | bad | good
+//! Recovering => (Recovering | Cooling | Open)      a strike | nobody had to wait for long enough
+//! ```
+//!
+//! Phases change when somebody looks: no timer and no task belongs to a gate.
+
+mod ask;
+mod attempt_time;
+mod decision;
+mod engine;
+mod event;
+mod ladder;
+mod merge;
+mod operator;
+mod place;
+mod probe;
+mod queue;
+mod recovery;
+mod refusal_window;
+mod registry;
+mod settings;
+mod shard;
+mod state;
+mod strike;
+mod tally;
+mod ticket;
+mod view;
+mod waiting;
+
+pub use ask::{Ask, GrantId, Priority};
+pub use decision::{Decision, Refusal, RefusalCause, Struck};
+pub use engine::{Gate, Observed, answered_open};
+pub use event::{Effect, Event, Outcome};
+pub use ladder::{Ladder, TOP_LEVEL};
+pub use merge::{Merged, Transition};
+pub use place::{Grant, Place, Turn};
+pub use settings::GateSettings;
+pub use ticket::Ticket;
+pub use view::{Phase, View};

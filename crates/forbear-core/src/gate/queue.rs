@@ -1,0 +1,112 @@
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+use crate::time::Monotonic;
+
+use super::ask::{Ask, Priority};
+use super::decision::Refusal;
+
+/// The order in which callers are served: interactive first, then as the logical requests entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) priority: Priority,
+    pub(super) entered: Monotonic,
+    pub(super) number: u64,
+}
+
+/// One caller that waits.
+#[derive(Debug)]
+pub(super) struct Waiter {
+    pub(super) ask: Ask,
+    /// It was told to wait until then, whatever the family does.
+    pub(super) not_before: Monotonic,
+    /// Its draw of jitter, in 0..1.
+    pub(super) jitter: f64,
+    /// The deadline of the cool-down that `due` was computed for.
+    pub(super) cooldown: Monotonic,
+    /// When it asks again if nothing wakes it.
+    pub(super) due: Monotonic,
+    /// Where the gate already decided against it.
+    pub(super) refusal: Option<Refusal>,
+    pub(super) waker: Option<Waker>,
+    /// Since when it is known to be woken as the first in line without having looked.
+    pub(super) called: Option<Monotonic>,
+}
+
+/// Callers that wait for one gate. `ready` ones may be served as soon as the gate lets anybody through; `asleep` ones
+/// were told a time that has not come.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    pub(super) ready: BTreeMap<Key, Waiter>,
+    pub(super) asleep: BTreeMap<Key, Waiter>,
+}
+
+impl Queue {
+    pub(super) fn len(&self) -> usize {
+        self.ready.len().saturating_add(self.asleep.len())
+    }
+
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Waiter> {
+        match self.ready.get_mut(&key) {
+            Some(waiter) => Some(waiter),
+            None => self.asleep.get_mut(&key),
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: Key) -> Option<Waiter> {
+        self.ready.remove(&key).or_else(|| self.asleep.remove(&key))
+    }
+
+    /// Its time has come: from now on it may be served.
+    pub(super) fn rouse(&mut self, key: Key) {
+        if let Some(waiter) = self.asleep.remove(&key) {
+            self.ready.insert(key, waiter);
+        }
+    }
+
+    /// It is not served until it looks again.
+    pub(super) fn lull(&mut self, key: Key, now: Monotonic) {
+        if let Some(mut waiter) = self.ready.remove(&key) {
+            waiter.due = now;
+            waiter.called = None;
+            self.asleep.insert(key, waiter);
+        }
+    }
+
+    /// The caller that is served next.
+    pub(super) fn leader(&self) -> Option<Key> {
+        self.ready.keys().next().copied()
+    }
+
+    /// How many ready callers are served before one of this order.
+    pub(super) fn ahead_of(&self, key: Key) -> usize {
+        match self.ready.keys().next_back() {
+            Some(last) if *last < key => self.ready.len(),
+            _ => self.ready.range(..key).count(),
+        }
+    }
+
+    /// Whether somebody interactive may be served now.
+    pub(super) fn interactive_is_ready(&self) -> bool {
+        self.leader().is_some_and(|key| key.priority == Priority::Interactive)
+    }
+
+    /// A good verdict: whoever slept for the cool-down alone may be served.
+    pub(super) fn rouse_all(&mut self, now: Monotonic) {
+        let (mut ready, asleep) =
+            std::mem::take(&mut self.asleep).into_iter().partition(|(_, waiter)| waiter.not_before <= now);
+        self.asleep = asleep;
+        self.ready.append(&mut ready);
+    }
+
+    /// A strike: everybody waits for the new cool-down.
+    pub(super) fn lull_all(&mut self) {
+        self.asleep.append(&mut self.ready);
+    }
+
+    /// Takes the wakers of all, so that each decides again.
+    pub(super) fn take_wakers(&mut self, into: &mut Vec<Waker>) {
+        let all = self.ready.values_mut().chain(self.asleep.values_mut());
+        into.extend(all.filter_map(|waiter| waiter.waker.take()));
+    }
+}

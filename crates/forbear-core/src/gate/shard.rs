@@ -1,0 +1,190 @@
+//! What one thread counted of one gate: the happy path writes here and nowhere else.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use crate::time::Monotonic;
+
+use super::registry::{self, GateId};
+use super::tally::Tally;
+
+/// One thread's counts of one gate. Only the owning thread writes; plain loads and stores.
+#[derive(Debug, Default)]
+pub(super) struct Shard {
+    owned: AtomicBool,
+    /// The generation that the four counts below belong to.
+    generation: AtomicU32,
+    sent: AtomicU32,
+    good: AtomicU32,
+    neutral: AtomicU32,
+    first: AtomicU64,
+    /// Moving averages in nanoseconds, and how many answers they saw since the gate last took them over.
+    mean: AtomicU64,
+    deviation: AtomicU64,
+    samples: AtomicU32,
+    total: AtomicU64,
+    tally: Tally,
+}
+
+/// What a generation has done so far, over all threads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Served {
+    pub(super) sent: u64,
+    pub(super) good: u64,
+    pub(super) neutral: u64,
+    pub(super) first: Option<Monotonic>,
+    pub(super) ten_seconds: u64,
+    pub(super) minute: u64,
+    /// Attempts of all generations.
+    pub(super) total: u64,
+}
+
+thread_local! {
+    static MINE: RefCell<Mine> = const { RefCell::new(Mine(Vec::new())) };
+}
+
+/// This thread's shards, by the place of their gate.
+struct Mine(Vec<Option<(u32, Arc<Shard>)>>);
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        for (_, shard) in self.0.drain(..).flatten() {
+            shard.owned.store(false, Relaxed);
+        }
+    }
+}
+
+/// Runs `with` on this thread's shard of a gate, made by `adopt` where the thread has none yet.
+/// `None` while the thread is being torn down.
+pub(super) fn mine<T>(
+    id: GateId,
+    adopt: impl FnOnce() -> Option<Arc<Shard>>,
+    with: impl FnOnce(&Shard) -> T,
+) -> Option<T> {
+    MINE.try_with(|mine| {
+        let mut mine = mine.try_borrow_mut().ok()?;
+        let place = id.place as usize;
+        if let Some(Some((tag, shard))) = mine.0.get(place)
+            && *tag == id.tag
+        {
+            return Some(with(shard));
+        }
+        let shard = adopt()?;
+        let answer = with(&shard);
+        if mine.0.len() <= place {
+            mine.0.resize(place.saturating_add(1), None);
+        }
+        if let Some(slot) = mine.0.get_mut(place) {
+            *slot = Some((id.tag, shard));
+        }
+        Some(answer)
+    })
+    .ok()
+    .flatten()
+}
+
+/// Counts the answer to an attempt that an open gate let through: nothing shared is touched.
+pub(super) fn answered(id: GateId, generation: u32, good: bool, took: Option<Duration>) {
+    let adopt = || registry::find(id).map(|gate| gate.adopt_shard());
+    let _ = mine(id, adopt, |shard| {
+        if shard.enter(generation) {
+            let count = if good { &shard.good } else { &shard.neutral };
+            count.store(count.load(Relaxed).saturating_add(1), Relaxed);
+        }
+        if let Some(took) = took.filter(|_| good) {
+            shard.answered_in(took);
+        }
+    });
+}
+
+impl Shard {
+    /// A shard that nobody owns, for the calling thread.
+    pub(super) fn take(&self) -> bool {
+        self.owned.compare_exchange(false, true, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Turns to `generation` where it is newer; false where it is older than what is counted here.
+    fn enter(&self, generation: u32) -> bool {
+        let counted = self.generation.load(Relaxed);
+        if counted < generation {
+            for count in [&self.sent, &self.good, &self.neutral] {
+                count.store(0, Relaxed);
+            }
+            self.generation.store(generation, Relaxed);
+        }
+        counted <= generation
+    }
+
+    /// Counts one attempt of `generation`, and says how many this thread counted before it.
+    pub(super) fn sent(&self, generation: u32, now: Monotonic) -> u32 {
+        self.tally.count(now);
+        self.total.store(self.total.load(Relaxed).saturating_add(1), Relaxed);
+        if !self.enter(generation) {
+            return 0;
+        }
+        let before = self.sent.load(Relaxed);
+        if before == 0 {
+            self.first.store(now.as_nanos(), Relaxed);
+        }
+        self.sent.store(before.saturating_add(1), Relaxed);
+        before
+    }
+
+    fn answered_in(&self, took: Duration) {
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let samples = self.samples.load(Relaxed);
+        let (mean, deviation) = if samples == 0 {
+            (took, 0)
+        } else {
+            let (mean, deviation) = (self.mean.load(Relaxed), self.deviation.load(Relaxed));
+            (toward(mean, took, 3), toward(deviation, took.abs_diff(mean), 2))
+        };
+        self.mean.store(mean, Relaxed);
+        self.deviation.store(deviation, Relaxed);
+        self.samples.store(samples.saturating_add(1), Relaxed);
+    }
+
+    /// Hands over the moving averages and begins new ones.
+    pub(super) fn take_times(&self) -> (Duration, Duration, u32) {
+        let times = (self.mean.load(Relaxed), self.deviation.load(Relaxed), self.samples.load(Relaxed));
+        self.samples.store(0, Relaxed);
+        (Duration::from_nanos(times.0), Duration::from_nanos(times.1), times.2)
+    }
+
+    /// Adds what this thread did of `generation` to `served`.
+    pub(super) fn add_to(&self, served: &mut Served, generation: u32, now: Monotonic) {
+        served.total = served.total.saturating_add(self.total.load(Relaxed));
+        if self.generation.load(Relaxed) != generation {
+            return;
+        }
+        served.sent = served.sent.saturating_add(self.sent.load(Relaxed).into());
+        served.good = served.good.saturating_add(self.good.load(Relaxed).into());
+        served.neutral = served.neutral.saturating_add(self.neutral.load(Relaxed).into());
+        let first = Monotonic::from_nanos(self.first.load(Relaxed));
+        if self.sent.load(Relaxed) > 0 {
+            served.first = Some(served.first.map_or(first, |other| other.min(first)));
+        }
+        let (ten_seconds, minute) = self.tally.recent(now);
+        served.ten_seconds = served.ten_seconds.saturating_add(ten_seconds);
+        served.minute = served.minute.saturating_add(minute);
+    }
+
+    /// How many attempts of `generation` this thread sent clearly before `sent`.
+    pub(super) fn sent_before(&self, generation: u32, sent: Monotonic) -> u64 {
+        if self.generation.load(Relaxed) != generation {
+            return 0;
+        }
+        u64::from(self.sent.load(Relaxed)).saturating_sub(self.tally.not_before(sent))
+    }
+}
+
+/// `from`, moved by 1/2^`shift` of the way to `to`.
+fn toward(from: u64, to: u64, shift: u32) -> u64 {
+    if to >= from {
+        from.saturating_add((to.abs_diff(from)) >> shift)
+    } else {
+        from.saturating_sub(to.abs_diff(from) >> shift)
+    }
+}

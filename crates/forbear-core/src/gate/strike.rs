@@ -1,0 +1,154 @@
+//! A signal of the current generation closes the gate.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::signal::{Class, Scope, Signal};
+use crate::time::Monotonic;
+
+use super::decision::Struck;
+use super::event::{Effect, Event};
+use super::ladder::{floor, stretch};
+use super::shard::Served;
+use super::state::{Cooldown, Phase, State};
+use super::ticket::Ticket;
+
+/// Fewer accepted attempts than this since the last strike, and a signal without a delay is blind.
+const ACCEPTED_WITHOUT_DELAY: u64 = 10;
+/// What an exhausted quota or a ban costs where the vendor gives no delay.
+const CLOSED_WITHOUT_DELAY: Duration = Duration::from_secs(60 * 60);
+
+impl State {
+    /// Takes a signal. `accepted` is how many attempts of this generation were accepted, `served` what it did.
+    pub(super) fn signal(
+        &mut self,
+        ticket: &Ticket,
+        signal: &Signal,
+        route: &str,
+        (accepted, served): (u64, &Served),
+        now: Monotonic,
+    ) -> Effect {
+        if ticket.epoch != self.epoch || signal.aged || signal.scope == Scope::Request {
+            return Effect::None;
+        }
+        self.tallies.signals = self.tallies.signals.saturating_add(1);
+        self.window.refused_after(now.since(ticket.sent));
+        if ticket.generation != self.generation {
+            return self.extend(signal, now);
+        }
+        let blind = accepted < if signal.delay.is_some() { 1 } else { ACCEPTED_WITHOUT_DELAY };
+        let level = self.level(now);
+        let closed = matches!(signal.class, Class::Exhausted | Class::Blocked);
+        self.informed = !blind;
+        if blind || closed {
+            self.set_level(level.saturating_add(1));
+        } else {
+            self.set_level(level.saturating_sub(1).max(1));
+        }
+        if !blind {
+            self.pace = learned_pace(served, now).or(self.pace);
+        }
+        self.close(signal, route, blind, now);
+        Effect::Struck
+    }
+
+    fn close(&mut self, signal: &Signal, route: &str, blind: bool, now: Monotonic) {
+        let running = if matches!(self.phase, Phase::Cooling) { self.cooldown.until } else { now };
+        let until = running.max(now.after(self.length(signal)));
+        let struck = Arc::new(Struck { signal: signal.clone(), route: route.into(), at: now });
+        self.cooldown = Cooldown {
+            from: now,
+            until,
+            advertised: signal.delay.is_some(),
+            struck: Some(Arc::clone(&struck)),
+        };
+        self.generation = self.generation.wrapping_add(1);
+        self.counted = 0;
+        self.phase = Phase::Cooling;
+        self.lease = None;
+        self.fruitless = 0;
+        self.grants.clear();
+        self.probe_from =
+            self.settings.recheck.filter(|_| signal.delay.is_some()).map_or(until, |every| now.after(every));
+        self.tallies.strikes = self.tallies.strikes.saturating_add(1);
+        self.events.push(Event::Strike { struck, cooldown: until.since(now), level: self.rung, blind });
+        self.queue.lull_all();
+        self.wake_all();
+    }
+
+    /// How long this signal closes the gate at the present level.
+    fn length(&self, signal: &Signal) -> Duration {
+        let level = self.rung;
+        let Some(delay) = signal.delay else {
+            return match signal.class {
+                Class::Exhausted | Class::Blocked => CLOSED_WITHOUT_DELAY,
+                Class::Throttled => self.settings.throttled.rung(level),
+                Class::Overloaded => self.settings.overloaded.rung(level),
+            };
+        };
+        let advertised = delay.duration.min(self.settings.max_advertised);
+        let stretched = if delay.absolute {
+            advertised
+        } else {
+            advertised.saturating_mul(stretch(level)).min(advertised.saturating_add(Duration::from_secs(60)))
+        };
+        stretched.max(floor(level)).min(self.settings.max_advertised)
+    }
+
+    /// A signal of an older generation may make a running cool-down longer, by its raw delay, and nothing else.
+    fn extend(&mut self, signal: &Signal, now: Monotonic) -> Effect {
+        let Some(delay) = signal.delay else { return Effect::None };
+        let until = now.after(delay.duration.min(self.settings.max_advertised));
+        if !matches!(self.phase, Phase::Cooling) || until <= self.cooldown.until {
+            return Effect::None;
+        }
+        self.extend_to(until);
+        Effect::Extended
+    }
+
+    /// Moves the deadline of the running cool-down to `until`.
+    pub(super) fn extend_to(&mut self, until: Monotonic) {
+        if self.settings.recheck.is_none() {
+            self.probe_from = until;
+        }
+        self.cooldown.until = until;
+        self.wake_all();
+    }
+}
+
+/// Attempts sent per second since the first of this generation: the larger of the rates over (at most) the last 10 s
+/// and the last 60 s, each over at least 1 s.
+fn learned_pace(served: &Served, now: Monotonic) -> Option<f64> {
+    let age = now.since(served.first?);
+    let rate = |recent: u64, span: u64| {
+        let span = Duration::from_secs(span);
+        let sent = if age <= span { served.sent } else { recent };
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
+        let sent = sent as f64;
+        sent / age.clamp(Duration::from_secs(1), span).as_secs_f64()
+    };
+    let pace = rate(served.ten_seconds, 10).max(rate(served.minute, 60));
+    (pace > 0.0).then_some(pace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pace_is_the_larger_of_ten_seconds_and_a_minute() {
+        let at = |seconds| Monotonic::ORIGIN.after(Duration::from_secs(seconds));
+        let served = |sent, ten_seconds, minute| Served {
+            sent,
+            ten_seconds,
+            minute,
+            first: Some(at(100)),
+            ..Served::default()
+        };
+        assert_eq!(learned_pace(&served(7, 7, 7), at(100)), Some(7.0));
+        assert_eq!(learned_pace(&served(40, 40, 40), at(104)), Some(10.0));
+        assert_eq!(learned_pace(&served(700, 5, 600), at(300)), Some(10.0));
+        assert_eq!(learned_pace(&served(700, 300, 600), at(300)), Some(30.0));
+        assert_eq!(learned_pace(&Served::default(), at(300)), None);
+    }
+}

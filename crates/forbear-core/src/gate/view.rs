@@ -1,0 +1,97 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::time::Monotonic;
+
+use super::decision::Struck;
+use super::engine::Gate;
+use super::state;
+
+/// Where a family stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// It is called freely.
+    Open,
+    /// It is not called.
+    Cooling,
+    /// One attempt is let through.
+    Probing,
+    /// It is called at a learned pace.
+    Recovering,
+    /// An operator paused it.
+    Paused,
+}
+
+/// What an operator is shown of a gate.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// Where it stands.
+    pub phase: Phase,
+    /// When the phase ends, where that is known.
+    pub until: Option<Monotonic>,
+    /// The level, 0 to 7.
+    pub level: u8,
+    /// The length of the last cool-down, from strike to deadline.
+    pub cooldown: Duration,
+    /// The last strike of this epoch.
+    pub struck: Option<Arc<Struck>>,
+    /// Attempts per second that a recovering family is called at.
+    pub pace: Option<f64>,
+    /// Since when it is paused.
+    pub paused: Option<Monotonic>,
+    /// Callers that wait.
+    pub waiting: usize,
+    /// Attempts admitted.
+    pub attempts: u64,
+    /// Signals observed.
+    pub signals: u64,
+    /// Strikes: signals that closed the gate.
+    pub strikes: u64,
+    /// Refusals given.
+    pub refusals: u64,
+    /// Recoveries begun.
+    pub recoveries: u64,
+    /// Times good answers take: mean, mean deviation, number of answers measured.
+    pub attempt_time: (Duration, Duration, u32),
+}
+
+impl Gate {
+    /// What an operator is shown at `now`. Looking makes the changes that time brings, and may therefore bring events.
+    #[must_use]
+    pub fn view(&self, now: Monotonic) -> (View, Vec<super::Event>) {
+        let (view, events) = self.with(|state| {
+            state.advance(now);
+            state.view(now)
+        });
+        (View { attempts: self.served(0, now).total, ..view }, events)
+    }
+}
+
+impl state::State {
+    fn view(&self, now: Monotonic) -> View {
+        let (phase, pace) = match &self.phase {
+            _ if self.pause.is_some() => (Phase::Paused, None),
+            state::Phase::Open => (Phase::Open, None),
+            state::Phase::Cooling => (Phase::Cooling, None),
+            state::Phase::Probing => (Phase::Probing, None),
+            state::Phase::Recovering(recovery) => (Phase::Recovering, Some(recovery.pace())),
+        };
+        View {
+            phase,
+            until: if self.pause.is_some() { None } else { self.retry_at() },
+            level: self.level(now),
+            cooldown: self.cooldown.length(),
+            struck: self.cooldown.struck.clone(),
+            pace,
+            paused: self.pause.map(|pause| pause.since),
+            waiting: self.queue.len(),
+            attempts: 0,
+            signals: self.tallies.signals,
+            strikes: self.tallies.strikes,
+            refusals: self.tallies.refusals,
+            recoveries: self.tallies.recoveries,
+            attempt_time: self.time.parts(),
+        }
+    }
+}
