@@ -183,7 +183,7 @@ mod tests {
     }
 
     proptest! {
-        /// 31 December 9999 less the earliest date that can be told, with a day for zones.
+        /// An absolute delay is at most the ten thousand years that a date can tell.
         #[test]
         fn any_head_has_a_reading_within_bounds(status in 100..1000_u16, lines in lines()) {
             let reading = read(status, &lines);

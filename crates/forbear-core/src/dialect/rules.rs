@@ -8,7 +8,7 @@ use crate::signal::hint::Form;
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) name: &'static str,
-    /// The statuses that may be signals.
+    /// The statuses that may be signals, in ascending order.
     pub(super) limits: &'static [Limit],
     /// Where a delay may stand, in the order in which the places are asked.
     pub(super) delays: &'static [Source],
@@ -18,7 +18,8 @@ pub(super) struct Rules {
 
 impl Rules {
     pub(super) fn limit(&self, status: StatusCode) -> Option<&Limit> {
-        self.limits.iter().find(|limit| limit.status == status)
+        // One comparison settles what lies below the first, and so all success.
+        self.limits.iter().take_while(|limit| limit.status <= status).find(|limit| limit.status == status)
     }
 }
 
