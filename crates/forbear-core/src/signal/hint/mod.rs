@@ -13,13 +13,15 @@ mod date;
 mod decimal;
 mod list;
 mod receipt;
+mod unix_time;
 
 use http::HeaderValue;
 use http::header::{HeaderMap, HeaderName};
 
-pub(crate) use date::{UnixTime, http_date};
+pub(crate) use date::http_date;
 pub(crate) use decimal::{milliseconds, seconds};
 pub(crate) use receipt::Receipt;
+pub(crate) use unix_time::UnixTime;
 
 use super::Delay;
 
