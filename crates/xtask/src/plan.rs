@@ -39,7 +39,7 @@ pub(crate) fn ci(after_test: bool, has_cargo_deny: bool) -> Vec<Step> {
     if !has_cargo_deny {
         steps.push(
             Step::cargo("install cargo-deny", ["install", "cargo-deny", "--locked", "--version", CARGO_DENY])
-                .hint("needs the crates.io registry and a C compiler"),
+                .hint("needs the crate registry and a C compiler"),
         );
     }
     steps.push(
