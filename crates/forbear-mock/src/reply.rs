@@ -174,8 +174,8 @@ mod tests {
     #[test]
     fn every_spelling_of_retry_after_is_a_line_of_its_own() {
         let date = SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_900);
-        let reply = reply(429).retry_after(5).retry_after_text("1.5").retry_after_date(date);
-        assert_eq!(lines(&reply, "retry-after"), ["5", "1.5", "Sun, 06 Nov 1994 08:49:37 GMT"]);
+        let reply = reply(429).retry_after_text("1.5").retry_after(5).retry_after_date(date);
+        assert_eq!(lines(&reply, "retry-after"), ["1.5", "5", "Sun, 06 Nov 1994 08:49:37 GMT"]);
     }
 
     #[test]

@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn a_reply_may_be_given_several_times() {
-        let script = vec![reply(429).times(2), reply(503), reply(200).times(3)];
-        assert_eq!(statuses(script, 7), [429, 429, 503, 200, 200, 200, 200]);
+        let script = vec![reply(429).times(2), reply(503).times(2), reply(500), reply(200).times(3)];
+        assert_eq!(statuses(script, 9), [429, 429, 503, 503, 500, 200, 200, 200, 200]);
     }
 
     #[test]

@@ -67,7 +67,9 @@ async fn the_request_is_recorded_and_the_reply_whole() {
     assert_eq!(attempt.headers()["x-key"], "k");
     assert_eq!(attempt.body(), "one two");
 
-    let named = Request::get("/v1").header("host", "query2.vendor.test").body(Full::<Bytes>::default());
+    let named = Request::get("http://10.0.0.1/v1")
+        .header("host", "query2.vendor.test")
+        .body(Full::<Bytes>::default());
     vendor.service().oneshot(named.unwrap()).await.unwrap();
     assert_eq!(vendor.attempts()[1].authority(), Some("query2.vendor.test"));
 }
