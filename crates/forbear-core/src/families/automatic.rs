@@ -116,7 +116,7 @@ mod tests {
         for host in 0..MOST {
             strike(&automatic.make(&format!("a{host}.example"), now), now);
         }
-        assert_eq!(automatic.overflows(), 2);
+        assert_eq!(automatic.overflows(), 1);
         assert_eq!(&**automatic.make("late.example", now).gate.name(), OVERFLOW);
         assert!(Arc::ptr_eq(&automatic.get("active.example").unwrap(), &active));
     }
