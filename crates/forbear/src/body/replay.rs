@@ -53,7 +53,8 @@ impl<B: Body> Replay<B> {
     /// The first attempt's body, and the tape that makes those of later attempts.
     ///
     /// At most `cap` bytes of data are kept; trailers are kept besides. Where `body` announces more than that,
-    /// nothing is kept at all. Past the cap what was kept is freed at once, and this attempt goes on.
+    /// nothing is kept at all. Past the cap what was kept is freed at once, and this attempt goes on. Frames are
+    /// kept as they came, without a copy: one that is a slice of a larger buffer keeps that buffer.
     #[must_use]
     pub fn record(body: B, cap: usize) -> (Self, Tape<B>) {
         if body.is_end_stream() {

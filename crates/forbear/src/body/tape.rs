@@ -14,6 +14,9 @@ use super::{BoxError, Replay};
 /// Makes the body of the next attempt out of what the attempts before have read.
 ///
 /// Made by [`Replay::record`]. It holds at most the cap given there, besides the original body itself.
+///
+/// Its methods take the lock that is held while the original body is polled, so that body must not call them from
+/// its own poll.
 pub struct Tape<B> {
     /// `None` for a body that was empty from the start.
     reel: Option<Arc<Mutex<Reel<B>>>>,

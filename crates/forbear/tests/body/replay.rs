@@ -74,6 +74,16 @@ fn an_empty_body_replays_for_ever() {
 }
 
 #[test]
+fn the_tape_of_an_empty_body_holds_nothing() {
+    let script = Script::new([]);
+    let alive = Arc::downgrade(&script.alive);
+    let (first, tape) = Replay::record(script, 64);
+    drop(first);
+    assert!(alive.upgrade().is_none(), "the body is the first attempt's own");
+    assert!(tape.rewind().unwrap().is_end_stream());
+}
+
+#[test]
 fn trailers_are_replayed_after_the_data() {
     let (mut first, tape) = Replay::record(Script::new([data("ab"), Step::Trailers(trailers())]), 2);
     let sent = read(&mut first).unwrap();
