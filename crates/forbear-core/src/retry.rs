@@ -31,6 +31,8 @@ pub enum After {
     Retry {
         /// The latest of the hint, the floor and the family's own deadline.
         until: Monotonic,
+        /// The latest of the hint and the floor: what holds for this request whatever its family does.
+        own: Monotonic,
     },
 }
 
@@ -47,6 +49,18 @@ pub enum Ended {
 }
 
 impl History {
+    /// A logical request that was not sent yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { limited: 0, first_wait: None }
+    }
+
+    /// How many limited answers it got.
+    #[must_use]
+    pub const fn limited(&self) -> u32 {
+        self.limited
+    }
+
     /// Decides about a limited answer. `safe` says whether the request may be repeated even if it was carried out,
     /// `retry_at` is when its family is called again.
     #[must_use]
@@ -68,9 +82,10 @@ impl History {
             return After::Return(Ended::NotSafe);
         }
         let hint = signal.delay.map_or(Duration::ZERO, |delay| delay.duration);
-        let until = now.after(hint.max(floor)).max(retry_at.unwrap_or(now));
+        let own = now.after(hint.max(floor));
+        let until = own.max(retry_at.unwrap_or(now));
         if self.wait_limit(budget, now).fits(until) {
-            After::Retry { until }
+            After::Retry { until, own }
         } else {
             After::Return(Ended::DoesNotFit)
         }
@@ -112,7 +127,7 @@ mod tests {
         let budget = Budget::until(Monotonic::NEVER);
         (0..answers)
             .map(|_| match history.after(signal, true, &budget, None, at(0)) {
-                After::Retry { until } => until.since(at(0)).as_millis(),
+                After::Retry { until, .. } => until.since(at(0)).as_millis(),
                 After::Return(ended) => panic!("{ended:?}"),
             })
             .collect()
@@ -150,10 +165,8 @@ mod tests {
     fn without_a_budget_the_total_wait_is_a_minute() {
         let mut history = History::default();
         let signal = throttled().delay(Duration::from_secs(40));
-        assert_eq!(
-            history.after(&signal, true, &Budget::UNLIMITED, None, at(0)),
-            After::Retry { until: at(40_000) }
-        );
+        let first = history.after(&signal, true, &Budget::UNLIMITED, None, at(0));
+        assert_eq!(first, After::Retry { until: at(40_000), own: at(40_000) });
         let second = history.after(&signal, true, &Budget::UNLIMITED, None, at(40_000));
         assert_eq!(second, After::Return(Ended::DoesNotFit));
     }

@@ -20,13 +20,9 @@ pub(crate) fn emit(family: &str, events: &[Event]) {
                 route = &*struck.route,
                 "family cools"
             ),
-            Event::Recovery { closed, level, pace } => tracing::info!(
-                family,
-                closed_ms = millis(*closed),
-                level,
-                pace,
-                "family recovers"
-            ),
+            Event::Recovery { closed, level, pace } => {
+                tracing::info!(family, closed_ms = millis(*closed), level, pace, "family recovers")
+            }
             _ => {}
         }
     }

@@ -146,6 +146,16 @@ impl Families {
 }
 
 impl FamiliesId {
+    /// The family that answers for `uri`, where it has state.
+    #[must_use]
+    pub fn existing(self, uri: &Uri) -> Option<Arc<Member>> {
+        match Families(FAMILIES.find(self.0)?).find(uri, None, None) {
+            Found::Member(member) => Some(Arc::clone(member)),
+            Found::Automatic(member) => Some(member),
+            Found::Healthy | Found::PassThrough | Found::Unknown => None,
+        }
+    }
+
     /// The family that answers for `uri`, made where it is a host's first signal. `None` where the families are gone,
     /// or where the host belongs to none.
     #[must_use]

@@ -1,5 +1,7 @@
 //! What an operator may do to a gate.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::time::Monotonic;
 
 use super::engine::Gate;
@@ -12,11 +14,21 @@ pub(super) struct Pause {
     pub(super) since: Monotonic,
 }
 
+static CLEARS: AtomicU64 = AtomicU64::new(0);
+
+/// How often any gate of the process was cleared: whoever keeps deadlines beside the gates drops them when it changes.
+#[must_use]
+pub fn clears() -> u64 {
+    CLEARS.load(Ordering::Acquire)
+}
+
 impl Gate {
     /// Forgets everything that was held against the family: a new epoch at level 0, in recovery without a known
     /// pace. Answers of the older epoch change nothing.
     pub fn clear(&self, now: Monotonic) -> Vec<Event> {
-        self.with(|state| state.clear(now)).1
+        let ((), events) = self.with(|state| state.clear(now));
+        CLEARS.fetch_add(1, Ordering::AcqRel);
+        events
     }
 
     /// Refuses everybody at once until [`Gate::resume`]; nobody waits for it.

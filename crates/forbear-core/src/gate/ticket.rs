@@ -23,6 +23,12 @@ impl Ticket {
         self.sent
     }
 
+    /// Whether the gate was open and let it through without a lock.
+    #[must_use]
+    pub const fn was_open(&self) -> bool {
+        matches!(self.kind, Kind::Open { .. })
+    }
+
     /// Whether this attempt is the probe of a cool-down that ended.
     #[must_use]
     pub const fn is_probe(&self) -> bool {

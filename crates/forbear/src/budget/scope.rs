@@ -102,6 +102,24 @@ pub(crate) fn take_attempt() -> bool {
     .unwrap_or(true)
 }
 
+/// The attempt that was counted was not sent.
+pub(crate) fn give_back_attempt() {
+    with(|spending| {
+        spending.left = spending.left.map(|left| left.saturating_add(1));
+        spending.attempts = spending.attempts.saturating_sub(1);
+    });
+}
+
+/// Whether another attempt is left.
+pub(crate) fn has_attempts() -> bool {
+    with(|spending| spending.left != Some(0)).unwrap_or(true)
+}
+
+/// Remembers the last signal, for the error that tells of an exhausted budget.
+pub(crate) fn saw(signal: &Arc<Signal>) {
+    with(|spending| spending.last_signal = Some(Arc::clone(signal)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -70,6 +70,10 @@ impl Cooling {
         }))
     }
 
+    pub(crate) fn known_retry_at(&self) -> Option<Monotonic> {
+        self.0.retry_at
+    }
+
     pub(crate) fn wait(&self) -> Option<&Wait> {
         self.0.wait.as_ref()
     }
@@ -133,8 +137,12 @@ impl fmt::Display for Cooling {
         let family = &self.0.family;
         match self.0.cause {
             RefusalCause::Paused => write!(f, "{family} is paused by an operator; resume it to send")?,
-            RefusalCause::Crowded => write!(f, "too many callers wait for {family}; try later, or send fewer")?,
-            RefusalCause::TooLate => write!(f, "{family} is called again, but too little of the budget is left")?,
+            RefusalCause::Crowded => {
+                write!(f, "too many callers wait for {family}; try later, or send fewer")?
+            }
+            RefusalCause::TooLate => {
+                write!(f, "{family} is called again, but too little of the budget is left")?
+            }
             _ => match self.retry_in() {
                 Some(left) => write!(f, "{family} is cooling, retry in {}", Short(left))?,
                 None => write!(f, "{family} is cooling")?,

@@ -25,8 +25,12 @@ impl UnknownFamily {
 impl fmt::Display for UnknownFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Asked::Name(name) => write!(f, "no family is named {name:?}; register it, or correct the FamilyName"),
-            Asked::Url(url) => write!(f, "no family has {url}; register its host, or choose another Unknown policy"),
+            Asked::Name(name) => {
+                write!(f, "no family is named {name:?}; register it, or correct the FamilyName")
+            }
+            Asked::Url(url) => {
+                write!(f, "no family has {url}; register its host, or choose another Unknown policy")
+            }
         }
     }
 }

@@ -1,0 +1,74 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+use tokio::time::Sleep;
+
+use super::scope::{self, Spending};
+use crate::body::BoxError;
+use crate::error::{BudgetExhausted, Spent};
+use crate::{Error, clock};
+
+pin_project! {
+    /// The future of a [`BudgetService`](super::BudgetService). Dropping it drops the attempt.
+    pub struct BudgetFuture<F> {
+        #[pin]
+        inner: F,
+        // Armed at the first pending poll.
+        #[pin]
+        timer: Option<Sleep>,
+        spending: Spending,
+        grace: Duration,
+    }
+}
+
+impl<F> BudgetFuture<F> {
+    pub(super) const fn new(inner: F, spending: Spending, grace: Duration) -> Self {
+        Self { inner, timer: None, spending, grace }
+    }
+}
+
+impl<F> std::fmt::Debug for BudgetFuture<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BudgetFuture").field("spending", &self.spending).finish_non_exhaustive()
+    }
+}
+
+impl<F, T, E> Future for BudgetFuture<F>
+where
+    F: Future<Output = Result<T, E>>,
+    E: Into<BoxError>,
+{
+    type Output = Result<T, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let polled = {
+            let _entered = scope::enter(this.spending);
+            this.inner.poll(cx)
+        };
+        if let Poll::Ready(answer) = polled {
+            return Poll::Ready(answer.map_err(Error::from_inner));
+        }
+        let Some(deadline) = this.spending.deadline else { return Poll::Pending };
+        if this.timer.is_none() {
+            let at = clock::to_instant(deadline.after(*this.grace));
+            this.timer.set(Some(tokio::time::sleep_until(at)));
+        }
+        if let Some(timer) = this.timer.as_mut().as_pin_mut() {
+            ready!(timer.poll(cx));
+        }
+        let spent = clock::now().since(this.spending.entered);
+        // Whatever stands below has sent at least the attempt that is dropped now, even if it does not count.
+        let attempts = this.spending.attempts.max(1);
+        let last_signal = this.spending.last_signal.take();
+        Poll::Ready(Err(Error::BudgetExhausted(BudgetExhausted::new(
+            Spent::Time,
+            spent,
+            attempts,
+            last_signal,
+        ))))
+    }
+}

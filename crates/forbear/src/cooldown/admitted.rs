@@ -1,0 +1,85 @@
+use std::sync::Arc;
+
+use forbear_core::gate::{Gate, Observed, Outcome, Ticket, answered_open};
+use forbear_core::signal::Signal as Said;
+use forbear_core::time::Monotonic;
+
+use crate::{clock, events};
+
+/// An attempt that was let through and whose outcome is not known yet. Dropped like that (cancelled, or a panic passes
+/// through) it is no news of its vendor; a signal that was read but not observed yet is still observed.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    ticket: Option<Ticket>,
+    sent: Monotonic,
+    /// Whether anything may have been sent: the attempt was polled.
+    pub(super) polled: bool,
+    pending: Option<Box<(Said, Box<str>)>>,
+}
+
+impl Admitted {
+    /// `ticket` is `None` for a host that has no family, or none yet.
+    pub(super) const fn new(ticket: Option<Ticket>, sent: Monotonic) -> Self {
+        Self { ticket, sent, polled: false, pending: None }
+    }
+
+    /// When it was let through.
+    pub(super) const fn sent(&self) -> Monotonic {
+        self.sent
+    }
+
+    /// Whether its gate was open, so that a plain answer needs no look at its headers.
+    pub(super) fn was_open(&self) -> bool {
+        self.ticket.is_none_or(|ticket| ticket.was_open())
+    }
+
+    /// The gate that let it through.
+    pub(super) fn gate(&self) -> Option<Arc<Gate>> {
+        self.ticket.as_ref().and_then(Gate::of)
+    }
+
+    /// An answer that is no signal, or none of this family.
+    pub(super) fn settle(&mut self, good: bool) {
+        self.pending = None;
+        let Some(ticket) = self.ticket.take() else { return };
+        let outcome = if good { Outcome::Good } else { Outcome::Neutral };
+        if !answered_open(&ticket, good, || clock::now().since(ticket.sent())) {
+            observe(&ticket, outcome);
+        }
+    }
+
+    /// A signal whose body is still being looked at: it will be observed even if the caller goes away meanwhile.
+    pub(super) fn will_settle(&mut self, signal: Said, route: Box<str>) {
+        self.pending = Some(Box::new((signal, route)));
+    }
+
+    /// A signal. `None` where its gate is gone, or never was.
+    pub(super) fn settle_signal(&mut self, signal: &Said, route: &str) -> Option<Observed> {
+        self.pending = None;
+        let ticket = self.ticket.take()?;
+        observe(&ticket, Outcome::Bad(signal, route))
+    }
+}
+
+/// Observes an outcome at the gate of its ticket, and tells the operator.
+fn observe(ticket: &Ticket, outcome: Outcome<'_>) -> Option<Observed> {
+    let gate = Gate::of(ticket)?;
+    let observed = gate.observe(ticket, outcome, clock::now());
+    events::emit(gate.name(), &observed.events);
+    Some(observed)
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        if let Some(pending) = self.pending.take() {
+            self.settle_signal(&pending.0, &pending.1);
+        }
+        if self.polled {
+            self.settle(false);
+        } else if let Some(ticket) = self.ticket.take()
+            && !answered_open(&ticket, false, || std::time::Duration::ZERO)
+        {
+            observe(&ticket, Outcome::NotSent);
+        }
+    }
+}

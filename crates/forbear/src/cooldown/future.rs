@@ -1,0 +1,187 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use forbear_core::dialect::Dialect;
+use forbear_core::families::FamiliesId;
+use forbear_core::gate::{Ask, Decision, Gate, Priority};
+use forbear_core::time::Monotonic;
+use forbear_core::url::RedactedUrl;
+use http::{Request, Response, Uri};
+use http_body::Body;
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use super::admitted::Admitted;
+use super::answer::{Judged, Look, judge};
+use crate::body::{BoxError, Peek, Peeked};
+use crate::budget;
+use crate::error::Cooling;
+use crate::extensions::Turn;
+use crate::{Error, clock, events};
+
+pin_project! {
+    /// The future of a [`FamilyCooldownService`](super::FamilyCooldownService). Dropping it drops the attempt, which
+    /// is then no news of its vendor.
+    pub struct CooldownFuture<S, B, F, RB>
+    where
+        RB: Body,
+    {
+        #[pin]
+        state: State<S, B, F, RB>,
+        admitted: Admitted,
+        origin: Origin,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State<S, B, F, RB>
+    where
+        RB: Body,
+    {
+        Sent { #[pin] attempt: F },
+        // The gate was not open at the call.
+        Ask { asking: Option<Box<Asking<S, B>>> },
+        // The body of a limited answer is looked at.
+        Look { peek: Peek<RB>, look: Option<Box<Look>> },
+        Failed { error: Option<Error> },
+    }
+}
+
+/// A request whose gate was not open, and the readied service to send it with.
+pub(super) struct Asking<S, B> {
+    pub(super) service: S,
+    pub(super) request: Request<B>,
+    pub(super) gate: Arc<Gate>,
+}
+
+/// What an answer is judged by.
+#[derive(Debug)]
+pub(super) struct Origin {
+    pub(super) uri: Uri,
+    pub(super) families: FamiliesId,
+    pub(super) dialect: Dialect,
+    /// Whether its answers are looked at.
+    pub(super) observed: bool,
+}
+
+impl Origin {
+    pub(super) const fn new(uri: Uri, families: FamiliesId, dialect: Dialect) -> Self {
+        Self { uri, families, dialect, observed: true }
+    }
+
+    pub(super) fn unobserved(self) -> Self {
+        Self { observed: false, ..self }
+    }
+}
+
+impl<S, B, F, RB: Body> CooldownFuture<S, B, F, RB> {
+    pub(super) fn sent(attempt: F, admitted: Admitted, origin: Origin) -> Self {
+        Self { state: State::Sent { attempt }, admitted, origin }
+    }
+
+    pub(super) fn ask(asking: Asking<S, B>, origin: Origin) -> Self {
+        let state = State::Ask { asking: Some(Box::new(asking)) };
+        Self { state, admitted: Admitted::new(None, Monotonic::ORIGIN), origin }
+    }
+
+    pub(super) fn failed(error: Error, origin: Origin) -> Self {
+        let state = State::Failed { error: Some(error) };
+        Self { state, admitted: Admitted::new(None, Monotonic::ORIGIN), origin }
+    }
+}
+
+impl<S, B, F, RB: Body> std::fmt::Debug for CooldownFuture<S, B, F, RB> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CooldownFuture").field("admitted", &self.admitted).finish_non_exhaustive()
+    }
+}
+
+impl<S, B, RB> Future for CooldownFuture<S, B, S::Future, RB>
+where
+    S: Service<Request<B>, Response = Response<RB>>,
+    S::Error: Into<BoxError>,
+    RB: Body,
+{
+    type Output = Result<Response<Peeked<RB>>, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let next = match this.state.as_mut().project() {
+                StateProj::Sent { attempt } => {
+                    this.admitted.polled = true;
+                    match ready!(attempt.poll(cx)) {
+                        Ok(response) => match judge(response, this.admitted, this.origin) {
+                            Judged::Return(response) => return Poll::Ready(Ok(response)),
+                            Judged::Look(peek, look) => State::Look { peek, look: Some(look) },
+                        },
+                        Err(error) => {
+                            this.admitted.settle(false);
+                            return Poll::Ready(Err(Error::from_inner(error)));
+                        }
+                    }
+                }
+                StateProj::Ask { asking } => match asking.take() {
+                    Some(asking) => {
+                        let (attempt, admitted) = match admit(*asking) {
+                            Ok(sent) => sent,
+                            Err(refused) => return Poll::Ready(Err(refused)),
+                        };
+                        *this.admitted = admitted;
+                        State::Sent { attempt }
+                    }
+                    None => return Poll::Pending,
+                },
+                StateProj::Look { peek, look } => {
+                    let (body, seen) = ready!(Pin::new(peek).poll(cx));
+                    match look.take() {
+                        Some(look) => {
+                            return Poll::Ready(Ok(look.finish(body, &seen, this.admitted, this.origin)));
+                        }
+                        None => return Poll::Pending,
+                    }
+                }
+                StateProj::Failed { error } => match error.take() {
+                    Some(error) => return Poll::Ready(Err(error)),
+                    None => return Poll::Pending,
+                },
+            };
+            this.state.set(next);
+        }
+    }
+}
+
+/// Asks the gate under its lock, and sends where it says so.
+fn admit<S, B>(asking: Asking<S, B>) -> Result<(S::Future, Admitted), Error>
+where
+    S: Service<Request<B>>,
+{
+    let Asking { mut service, mut request, gate } = asking;
+    let now = clock::now();
+    let turn = request.extensions_mut().remove::<Turn>();
+    let ask = Ask {
+        entered: turn.map_or_else(
+            || budget::scope::with(|spending| spending.entered).unwrap_or(now),
+            |turn| turn.entered,
+        ),
+        deadline: budget::effective(request.extensions()).deadline(),
+        waited: turn.is_some(),
+        priority: request.extensions().get::<Priority>().copied().unwrap_or_default(),
+        grant: turn.and_then(|turn| turn.grant),
+    };
+    let (decision, news) = gate.admit(&ask, now);
+    events::emit(gate.name(), &news);
+    match decision {
+        Decision::Go(ticket) => {
+            // From here on a panic of the client is settled like any other.
+            let admitted = Admitted::new(Some(ticket), now);
+            Ok((service.call(request), admitted))
+        }
+        Decision::Refuse(refusal) => {
+            Err(Error::Cooling(Cooling::gate(&gate, refusal, RedactedUrl::of(request.uri()))))
+        }
+    }
+}

@@ -1,0 +1,47 @@
+use tower_layer::Layer;
+
+use super::service::FamilyCooldownService;
+use crate::Families;
+use crate::order::Mistake;
+
+/// Asks the gate of a request's family before every attempt. See the [module](super).
+#[derive(Debug, Clone)]
+pub struct FamilyCooldownLayer {
+    families: Families,
+}
+
+static RETRY_INSIDE: Mistake = Mistake::new(
+    "forbear::retry_after::service::RetryAfterService<",
+    "put RetryAfterLayer outside FamilyCooldownLayer, or its retries bypass the gate",
+);
+static TOWER_RETRY_INSIDE: Mistake = Mistake::new(
+    "tower::retry::Retry<",
+    "put tower::retry between RetryAfterLayer and FamilyCooldownLayer, or its retries bypass the gate",
+);
+static BUDGET_INSIDE: Mistake = Mistake::new(
+    "forbear::budget::service::BudgetService<",
+    "put BudgetLayer outside FamilyCooldownLayer and RetryAfterLayer, or waits outlast it",
+);
+static TWO_GATES: Mistake = Mistake::new(
+    "forbear::cooldown::service::FamilyCooldownService<",
+    "keep one FamilyCooldownLayer per stack: the innermost",
+);
+
+impl FamilyCooldownLayer {
+    /// Keeps to the cool-downs of `families`. Stacks made from clones of one `Families` share them.
+    #[must_use]
+    pub const fn new(families: Families) -> Self {
+        Self { families }
+    }
+}
+
+impl<S> Layer<S> for FamilyCooldownLayer {
+    type Service = FamilyCooldownService<S>;
+
+    fn layer(&self, inner: S) -> FamilyCooldownService<S> {
+        for mistake in [&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &TWO_GATES] {
+            mistake.look::<S>("FamilyCooldownLayer");
+        }
+        FamilyCooldownService::new(inner, self.families.clone())
+    }
+}

@@ -1,0 +1,82 @@
+use std::task::{Context, Poll};
+
+use forbear_core::dialect::Dialect;
+use forbear_core::families::{FamilyName, Found};
+use forbear_core::url::RedactedUrl;
+use http::{HeaderMap, Request, Response, header};
+use http_body::Body;
+use tower_service::Service;
+
+use super::admitted::Admitted;
+use super::future::{Asking, CooldownFuture, Origin};
+use crate::body::{BoxError, Peeked};
+use crate::error::UnknownFamily;
+use crate::{Error, Families, clock};
+
+/// Asks the gate of a request's family before every attempt. See the [module](super).
+#[derive(Debug, Clone)]
+pub struct FamilyCooldownService<S> {
+    inner: S,
+    families: Families,
+}
+
+impl<S> FamilyCooldownService<S> {
+    pub(super) const fn new(inner: S, families: Families) -> Self {
+        Self { inner, families }
+    }
+}
+
+impl<S, B, RB> Service<Request<B>> for FamilyCooldownService<S>
+where
+    S: Service<Request<B>, Response = Response<RB>> + Clone,
+    S::Error: Into<BoxError>,
+    RB: Body,
+{
+    type Response = Response<Peeked<RB>>;
+    type Error = Error;
+    type Future = CooldownFuture<S, B, S::Future, RB>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx).map_err(Error::from_inner)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let now = clock::now();
+        let name = request.extensions().get::<FamilyName>();
+        let found = self.families.0.find(request.uri(), host(request.headers()), name);
+        let origin = |dialect: Dialect| Origin::new(request.uri().clone(), self.families.0.id(), dialect);
+        let (origin, ticket, gate) = match &found {
+            Found::Member(member) => {
+                (origin(member.dialect.clone()), member.gate.admit_open(now), Some(&member.gate))
+            }
+            Found::Automatic(member) => {
+                (origin(member.dialect.clone()), member.gate.admit_open(now), Some(&member.gate))
+            }
+            Found::Healthy => (origin(Dialect::standard()), None, None),
+            Found::PassThrough => (origin(Dialect::standard()).unobserved(), None, None),
+            Found::Unknown => {
+                let error = match name {
+                    Some(name) => UnknownFamily::name(name.as_str()),
+                    None => UnknownFamily::url(RedactedUrl::of(request.uri())),
+                };
+                return CooldownFuture::failed(Error::UnknownFamily(error), origin(Dialect::standard()));
+            }
+        };
+        match (ticket, gate) {
+            (None, Some(gate)) => {
+                // Not open: decided when first polled, since the budget is in scope then. The readied service goes
+                // along, a clone stays.
+                let gate = gate.clone();
+                let clone = self.inner.clone();
+                let service = std::mem::replace(&mut self.inner, clone);
+                CooldownFuture::ask(Asking { service, request, gate }, origin)
+            }
+            (ticket, _) => CooldownFuture::sent(self.inner.call(request), Admitted::new(ticket, now), origin),
+        }
+    }
+}
+
+/// The host a request without one in its URI goes to.
+fn host(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::HOST).and_then(|host| host.to_str().ok())
+}

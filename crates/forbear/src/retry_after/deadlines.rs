@@ -1,0 +1,186 @@
+//! The Retry-After map: until when vendors asked to be left alone, by URL.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::RandomState;
+use forbear_core::gate;
+use forbear_core::time::Monotonic;
+use hashbrown::{HashMap, HashTable};
+
+use super::key::Key;
+
+/// As many authorities are told apart when the map of URLs is full; what finds no room there shares one deadline.
+const MOST_AUTHORITIES: usize = 10_000;
+
+/// Deadlines by URL, bounded. While none lies in the future a look costs one atomic load.
+#[derive(Debug)]
+pub(super) struct Deadlines {
+    /// The latest deadline of all; zero while there is none.
+    latest: AtomicU64,
+    most: usize,
+    pub(super) hasher: RandomState,
+    recorded: Mutex<Recorded>,
+    overflows: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Recorded {
+    by_url: HashTable<(u64, Monotonic)>,
+    by_authority: HashMap<u64, Monotonic, RandomState>,
+    /// For all that found no room.
+    rest: Option<Monotonic>,
+    /// The count of operators' clears that this was recorded after.
+    clears: u64,
+}
+
+impl Deadlines {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            latest: AtomicU64::new(0),
+            most,
+            hasher: RandomState::default(),
+            recorded: Mutex::default(),
+            overflows: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether nothing is recorded at all, so that no clock need be read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.latest.load(Ordering::Acquire) == 0
+    }
+
+    /// How many deadlines were recorded by authority because the map was full.
+    pub(super) fn overflows(&self) -> u64 {
+        self.overflows.load(Ordering::Relaxed)
+    }
+
+    /// The deadline of a URL, if it lies in the future.
+    pub(super) fn get(&self, key: Key, now: Monotonic) -> Option<Monotonic> {
+        if self.latest.load(Ordering::Acquire) <= now.as_nanos() {
+            return None;
+        }
+        let recorded = self.lock();
+        let by_url = recorded.by_url.find(key.url, |(url, _)| *url == key.url).map(|(_, until)| *until);
+        let others = recorded.by_authority.get(&key.authority).copied().max(recorded.rest);
+        by_url.max(others).filter(|until| *until > now)
+    }
+
+    /// Records a deadline. Where it is the same logical request that recorded before (`again`), one that lies in the
+    /// future is not moved; otherwise the later one stands.
+    pub(super) fn record(&self, key: Key, until: Monotonic, again: bool, now: Monotonic) {
+        if until <= now {
+            return;
+        }
+        let mut recorded = self.lock();
+        let kept = match recorded.by_url.find_mut(key.url, |(url, _)| *url == key.url) {
+            Some((_, known)) => {
+                if !(again && *known > now) {
+                    *known = until.max(*known);
+                }
+                *known
+            }
+            None => {
+                self.insert(&mut recorded, key, until, now);
+                until
+            }
+        };
+        self.latest.fetch_max(kept.as_nanos(), Ordering::AcqRel);
+    }
+
+    fn insert(&self, recorded: &mut Recorded, key: Key, until: Monotonic, now: Monotonic) {
+        // Before the table grows, what is over makes room.
+        if recorded.by_url.len() == recorded.by_url.capacity().min(self.most) {
+            recorded.by_url.retain(|(_, until)| *until > now);
+        }
+        if recorded.by_url.len() < self.most {
+            recorded.by_url.insert_unique(key.url, (key.url, until), |(url, _)| *url);
+            return;
+        }
+        self.overflows.fetch_add(1, Ordering::Relaxed);
+        if recorded.by_authority.len() >= MOST_AUTHORITIES {
+            recorded.by_authority.retain(|_, until| *until > now);
+        }
+        if recorded.by_authority.len() < MOST_AUTHORITIES
+            || recorded.by_authority.contains_key(&key.authority)
+        {
+            let known = recorded.by_authority.entry(key.authority).or_insert(until);
+            *known = until.max(*known);
+        } else {
+            recorded.rest = recorded.rest.max(Some(until));
+        }
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        self.forget(&mut self.recorded.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn forget(&self, recorded: &mut Recorded) {
+        *recorded = Recorded { clears: gate::clears(), ..Recorded::default() };
+        self.latest.store(0, Ordering::Release);
+    }
+
+    /// What is recorded, emptied first where an operator cleared a family since.
+    fn lock(&self) -> MutexGuard<'_, Recorded> {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if recorded.clears != gate::clears() {
+            self.forget(&mut recorded);
+        }
+        recorded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn at(seconds: u64) -> Monotonic {
+        Monotonic::ORIGIN.after(Duration::from_secs(seconds))
+    }
+
+    fn key(url: u64, authority: u64) -> Key {
+        Key { url, authority }
+    }
+
+    #[test]
+    fn the_same_logical_request_does_not_move_a_deadline_that_stands() {
+        let deadlines = Deadlines::new(10);
+        assert!(deadlines.is_empty());
+        deadlines.record(key(1, 1), at(10), false, at(0));
+        deadlines.record(key(1, 1), at(99), true, at(5));
+        assert_eq!(deadlines.get(key(1, 1), at(5)), Some(at(10)));
+        deadlines.record(key(1, 1), at(20), false, at(5));
+        assert_eq!(deadlines.get(key(1, 1), at(5)), Some(at(20)));
+        assert_eq!(deadlines.get(key(1, 1), at(20)), None);
+        deadlines.record(key(1, 1), at(40), true, at(30));
+        assert_eq!(deadlines.get(key(1, 1), at(30)), Some(at(40)));
+        assert_eq!(deadlines.get(key(2, 1), at(30)), None);
+    }
+
+    #[test]
+    fn a_full_map_records_by_authority_and_evicts_nothing_active() {
+        let deadlines = Deadlines::new(2);
+        for url in 1..=2 {
+            deadlines.record(key(url, 7), at(100), false, at(0));
+        }
+        deadlines.record(key(3, 8), at(50), false, at(1));
+        assert_eq!(deadlines.overflows(), 1);
+        assert_eq!(deadlines.get(key(1, 7), at(2)), Some(at(100)));
+        assert_eq!(deadlines.get(key(4, 8), at(2)), Some(at(50)));
+        assert_eq!(deadlines.get(key(4, 9), at(2)), None);
+        deadlines.record(key(5, 9), at(300), false, at(200));
+        assert_eq!(deadlines.overflows(), 1);
+        assert_eq!(deadlines.get(key(5, 9), at(201)), Some(at(300)));
+    }
+
+    #[test]
+    fn clearing_empties_it() {
+        let deadlines = Deadlines::new(2);
+        deadlines.record(key(1, 7), at(100), false, at(0));
+        deadlines.clear();
+        assert!(deadlines.is_empty());
+        assert_eq!(deadlines.get(key(1, 7), at(2)), None);
+    }
+}

@@ -1,0 +1,133 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use forbear_core::time::Monotonic;
+use http::{Request, Response};
+use http_body::Body;
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use super::deadlines::Deadlines;
+use super::key::Key;
+use super::logical::{Logical, Memory, Next, Parked};
+use super::saved::Saved;
+use super::wait::Wait;
+use crate::Error;
+use crate::body::{BoxError, Drain, Replay};
+use crate::budget::scope;
+
+pin_project! {
+    /// The future of a [`RetryAfterService`](super::RetryAfterService). Dropping it gives up its place in the queue.
+    pub struct RetryAfterFuture<S, B, F, RB> {
+        #[pin]
+        state: State<F, RB>,
+        // What is needed to send again; `None` where that is not wanted.
+        saved: Option<Box<Saved<S, B>>>,
+        key: Key,
+        deadlines: Arc<Deadlines>,
+        // Whether this logical request recorded a deadline.
+        recorded: bool,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    pub(super) enum State<F, RB> {
+        Sent { #[pin] attempt: F, counted: bool },
+        // An earlier logical request recorded a deadline for this URL.
+        Recorded { until: Monotonic },
+        // The discarded answer is read to its end.
+        Drain { drain: Pin<Box<Drain<RB>>>, then: Option<Parked> },
+        Wait { wait: Box<Wait> },
+        // The wait is over; the service is made ready.
+        Ready,
+        Failed { error: Option<Error> },
+    }
+}
+
+impl<S, B, F, RB> RetryAfterFuture<S, B, F, RB> {
+    pub(super) fn sent(
+        attempt: F,
+        saved: Option<Box<Saved<S, B>>>,
+        key: Key,
+        deadlines: Arc<Deadlines>,
+    ) -> Self {
+        Self { state: State::Sent { attempt, counted: false }, saved, key, deadlines, recorded: false }
+    }
+
+    pub(super) fn recorded(
+        until: Monotonic,
+        saved: Box<Saved<S, B>>,
+        key: Key,
+        deadlines: Arc<Deadlines>,
+    ) -> Self {
+        Self { state: State::Recorded { until }, saved: Some(saved), key, deadlines, recorded: false }
+    }
+
+    pub(super) fn failed(error: Error, key: Key, deadlines: Arc<Deadlines>) -> Self {
+        Self { state: State::Failed { error: Some(error) }, saved: None, key, deadlines, recorded: false }
+    }
+}
+
+impl<S, B, F, RB> std::fmt::Debug for RetryAfterFuture<S, B, F, RB> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = match &self.state {
+            State::Sent { .. } => "Sent",
+            State::Recorded { .. } => "Recorded",
+            State::Drain { .. } => "Drain",
+            State::Wait { .. } => "Wait",
+            State::Ready => "Ready",
+            State::Failed { .. } => "Failed",
+        };
+        f.debug_struct("RetryAfterFuture").field("state", &state).finish_non_exhaustive()
+    }
+}
+
+impl<S, B, RB> Future for RetryAfterFuture<S, B, S::Future, RB>
+where
+    S: Service<Request<Replay<B>>, Response = Response<RB>>,
+    S::Error: Into<BoxError>,
+    RB: Body,
+{
+    type Output = Result<Response<RB>, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let memory = Memory { key: *this.key, deadlines: this.deadlines, recorded: this.recorded };
+        let mut request = Logical { saved: this.saved, memory };
+        loop {
+            let next = match this.state.as_mut().project() {
+                StateProj::Sent { attempt, counted } => {
+                    if !*counted && !scope::take_attempt() {
+                        return Poll::Ready(Err(request.out_of_attempts()));
+                    }
+                    *counted = true;
+                    request.answered(ready!(attempt.poll(cx)).map_err(Error::from_inner))
+                }
+                StateProj::Recorded { until } => request.recorded(*until),
+                StateProj::Drain { drain, then } => {
+                    ready!(drain.as_mut().poll(cx));
+                    match then.take() {
+                        Some(parked) => request.park(&parked),
+                        None => return Poll::Pending,
+                    }
+                }
+                StateProj::Wait { wait } => request.waited(ready!(wait.poll(cx))),
+                StateProj::Ready => {
+                    let ready = ready!(request.poll_ready(cx));
+                    request.send(ready)
+                }
+                StateProj::Failed { error } => match error.take() {
+                    Some(error) => Next::Return(Err(error)),
+                    None => return Poll::Pending,
+                },
+            };
+            match next {
+                Next::Return(answer) => return Poll::Ready(answer),
+                Next::Go(state) => this.state.set(state),
+            }
+        }
+    }
+}

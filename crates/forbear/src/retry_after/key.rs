@@ -1,0 +1,63 @@
+use std::hash::{BuildHasher, Hasher};
+
+use http::Uri;
+use http::uri::Scheme;
+
+/// What a deadline is recorded under: scheme, lower-case authority without userinfo, default port and trailing dot,
+/// and path; no query. Kept as keyed 64-bit hashes, so that a million cost little and nobody can choose collisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) url: u64,
+    /// The same without the path: what is recorded under when the map is full.
+    pub(super) authority: u64,
+}
+
+impl Key {
+    pub(super) fn of(uri: &Uri, hasher: &impl BuildHasher) -> Self {
+        let mut hash = hasher.build_hasher();
+        let https = uri.scheme() != Some(&Scheme::HTTP);
+        hash.write_u8(u8::from(https));
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        for byte in host(authority, https).bytes() {
+            hash.write_u8(byte.to_ascii_lowercase());
+        }
+        let authority = hash.finish();
+        hash.write_u8(b'/');
+        hash.write(uri.path().as_bytes());
+        Self { url: hash.finish(), authority }
+    }
+}
+
+/// `authority` without userinfo, default port and trailing dot. A dot before another port stays: it only costs that
+/// such a host is recorded apart.
+fn host(authority: &str, https: bool) -> &str {
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = host.strip_suffix(if https { ":443" } else { ":80" }).unwrap_or(host);
+    host.strip_suffix('.').unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_url_has_one_key() {
+        let hasher = foldhash::fast::RandomState::default();
+        let key = |uri: &'static str| Key::of(&Uri::from_static(uri), &hasher);
+        let plain = key("https://api.example.com/v1/chart");
+        for same in [
+            "https://API.example.com:443/v1/chart",
+            "https://user:pass@api.example.com/v1/chart?token=1",
+            "https://api.example.com./v1/chart",
+        ] {
+            assert_eq!(key(same), plain, "{same}");
+        }
+        assert_eq!(key("http://api.example.com:80/"), key("http://api.example.com"));
+        let sibling = key("https://api.example.com/v1/quote");
+        assert_eq!(sibling.authority, plain.authority);
+        assert_ne!(sibling.url, plain.url);
+        assert_ne!(key("http://api.example.com/v1/chart").url, plain.url);
+        assert_ne!(key("https://api.example.com:8443/v1/chart").authority, plain.authority);
+        assert_ne!(key("https://other.example.com/v1/chart").authority, plain.authority);
+    }
+}

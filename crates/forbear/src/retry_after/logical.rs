@@ -1,0 +1,264 @@
+//! What a logical request does next: one function per thing that can happen to it.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use forbear_core::dialect::Dialect;
+use forbear_core::gate::{Gate, RefusalCause};
+use forbear_core::retry::After;
+use forbear_core::signal::Signal as Said;
+use forbear_core::time::Monotonic;
+use http::{Request, Response};
+use http_body::Body;
+use tokio::time::Instant;
+use tower_service::Service;
+
+use super::deadlines::Deadlines;
+use super::future::State;
+use super::key::Key;
+use super::saved::Saved;
+use super::wait::{Wait, Waited};
+use crate::body::{BoxError, Drain, Replay};
+use crate::budget::scope;
+use crate::error::{BudgetExhausted, Cooling, Spent};
+use crate::extensions::{NoSignal, Signal, effective_uri};
+use crate::{Error, clock, events};
+
+/// How much of a discarded answer is read so that its connection can be used again, and for how long.
+const DRAINED: usize = 64 * 1024;
+const DRAIN_FOR: Duration = Duration::from_millis(250);
+
+/// What happens next.
+pub(super) enum Next<F, RB> {
+    Return(Result<Response<RB>, Error>),
+    Go(State<F, RB>),
+}
+
+/// What a limited answer is waited for.
+pub(super) struct Parked {
+    gate: Option<Arc<Gate>>,
+    until: Monotonic,
+    /// What this request was told itself, whatever its family does.
+    own: Monotonic,
+}
+
+/// Where deadlines are remembered, and for which URL.
+pub(super) struct Memory<'a> {
+    pub(super) key: Key,
+    pub(super) deadlines: &'a Deadlines,
+    /// Whether this logical request recorded one before.
+    pub(super) recorded: &'a mut bool,
+}
+
+/// One logical request, as its future moves it on.
+pub(super) struct Logical<'a, S, B> {
+    pub(super) saved: &'a mut Option<Box<Saved<S, B>>>,
+    pub(super) memory: Memory<'a>,
+}
+
+impl<S, B> Logical<'_, S, B> {
+    /// An attempt ended.
+    pub(super) fn answered<F, RB: Body>(&mut self, answer: Result<Response<RB>, Error>) -> Next<F, RB> {
+        match answer {
+            Ok(response) => match said(&response) {
+                Some(limited) => self.limited(response, limited),
+                None => Next::Return(Ok(response)),
+            },
+            Err(Error::Cooling(cooling)) => {
+                // A refusal was never sent.
+                scope::give_back_attempt();
+                self.refused(cooling)
+            }
+            Err(error) => Next::Return(Err(error)),
+        }
+    }
+
+    /// The vendor said that it has had enough.
+    fn limited<F, RB: Body>(&mut self, response: Response<RB>, limited: Limited) -> Next<F, RB> {
+        let now = clock::now();
+        let Limited { said, retry_at, gate } = limited;
+        scope::saw(&said);
+        if let Some(delay) = said.delay {
+            let key = effective_uri(&response).map(|uri| Key::of(uri, &self.memory.deadlines.hasher));
+            self.memory.record(key, now.after(delay.duration), now);
+        }
+        let Some(saved) = self.saved else { return Next::Return(Ok(response)) };
+        saved.saw(&said);
+        let safe = saved.is_safe_to_repeat();
+        let budget = saved.budget();
+        let After::Retry { until, own } = saved.history.after(&said, safe, &budget, retry_at, now) else {
+            return Next::Return(Ok(response));
+        };
+        if !saved.tape.replayable() || !scope::has_attempts() {
+            return Next::Return(Ok(response));
+        }
+        saved.let_go = true;
+        let parked = Parked { gate, until, own };
+        let body = response.into_body();
+        if body.is_end_stream() {
+            drop(body);
+            return self.park(&parked);
+        }
+        let by = clock::to_instant(until).min(Instant::now() + DRAIN_FOR);
+        Next::Go(State::Drain { drain: Box::pin(Drain::new(body, DRAINED, by)), then: Some(parked) })
+    }
+
+    /// Waits until the family, and the request's own hint, allow another attempt.
+    pub(super) fn park<F, RB>(&mut self, parked: &Parked) -> Next<F, RB> {
+        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let now = clock::now();
+        let Some(gate) = &parked.gate else {
+            let limit = saved.wait_limit(now).deadline();
+            return Next::Go(State::Wait { wait: Box::new(Wait::until(jittered(parked.until, limit, now))) });
+        };
+        let (place, news) = gate.place(&saved.ask(now), (parked.own, fastrand::f64()), None, now);
+        events::emit(gate.name(), &news);
+        match place {
+            Ok(place) => Next::Go(State::Wait { wait: Box::new(Wait::at_gate(place)) }),
+            Err(_) => Next::Return(Err(saved.give_up(None, now))),
+        }
+    }
+
+    /// The gate refused: nothing was sent.
+    fn refused<F, RB>(&mut self, cooling: Cooling) -> Next<F, RB> {
+        let (Some(saved), Some(wait)) = (&mut *self.saved, cooling.wait()) else {
+            return Next::Return(Err(match &self.saved {
+                Some(saved) => saved.give_up(Some(cooling), clock::now()),
+                None => Error::Cooling(cooling),
+            }));
+        };
+        let now = clock::now();
+        // While a probe is out nobody knows the end: who has budget waits for the verdict.
+        let known = cooling.known_retry_at().filter(|_| cooling.cause() != RefusalCause::Probing);
+        if known.is_some_and(|until| !saved.wait_limit(now).fits(until)) {
+            return Next::Return(Err(saved.give_up(Some(cooling), now)));
+        }
+        let asked = saved.ask(now);
+        let (place, news) = wait.gate.place(&asked, (now, fastrand::f64()), Some(wait.refused_at), now);
+        events::emit(wait.gate.name(), &news);
+        match place {
+            Ok(place) => {
+                saved.refusal = Some(cooling);
+                Next::Go(State::Wait { wait: Box::new(Wait::at_gate(place)) })
+            }
+            Err(refusal) => {
+                let gate = Arc::clone(&wait.gate);
+                Next::Return(Err(saved.give_up(Some(cooling.again(&gate, refusal)), now)))
+            }
+        }
+    }
+
+    /// An earlier logical request recorded a deadline for this URL.
+    pub(super) fn recorded<F, RB>(&mut self, until: Monotonic) -> Next<F, RB> {
+        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let now = clock::now();
+        let limit = saved.wait_limit(now);
+        if !limit.fits(until) {
+            let refusal = saved.refused_until(until);
+            return Next::Return(Err(saved.give_up(Some(refusal), now)));
+        }
+        Next::Go(State::Wait { wait: Box::new(Wait::until(jittered(until, limit.deadline(), now))) })
+    }
+
+    /// A wait ended.
+    pub(super) fn waited<F, RB>(&mut self, waited: Waited) -> Next<F, RB> {
+        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        match waited {
+            Waited::Over(grant) => {
+                saved.has_waited(grant);
+                Next::Go(State::Ready)
+            }
+            Waited::Refused(gate, refusal) => {
+                let last = saved.refusal.take().map(|last| last.again(&gate, refusal));
+                Next::Return(Err(saved.give_up(last, clock::now())))
+            }
+        }
+    }
+
+    /// Makes the kept service ready.
+    pub(super) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>>
+    where
+        S: Service<Request<Replay<B>>>,
+        S::Error: Into<BoxError>,
+    {
+        match self.saved {
+            Some(saved) => saved.service.poll_ready(cx).map_err(Error::from_inner),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Sends again.
+    pub(super) fn send<RB>(&mut self, ready: Result<(), Error>) -> Next<S::Future, RB>
+    where
+        S: Service<Request<Replay<B>>>,
+    {
+        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let now = clock::now();
+        if let Err(error) = ready {
+            return Next::Return(Err(error));
+        }
+        if !saved.budget().fits(now) {
+            return Next::Return(Err(saved.exhausted(Spent::Time, now)));
+        }
+        match saved.again(now) {
+            Some(request) => {
+                let attempt = saved.service.call(request);
+                Next::Go(State::Sent { attempt, counted: false })
+            }
+            None => Next::Return(Err(saved.exhausted(Spent::NextWait, now))),
+        }
+    }
+
+    /// The budget allows no further attempt.
+    pub(super) fn out_of_attempts(&self) -> Error {
+        out_of_attempts(self.saved.as_ref().and_then(|saved| saved.last_signal()))
+    }
+}
+
+impl Memory<'_> {
+    fn record(&mut self, key: Option<Key>, until: Monotonic, now: Monotonic) {
+        self.deadlines.record(key.unwrap_or(self.key), until, *self.recorded, now);
+        *self.recorded = true;
+    }
+}
+
+/// What a limited answer says.
+struct Limited {
+    said: Arc<Said>,
+    retry_at: Option<Monotonic>,
+    gate: Option<Arc<Gate>>,
+}
+
+/// Reads what the gate found, or, where there is none, the head by the standard dialect.
+fn said<RB>(response: &Response<RB>) -> Option<Limited> {
+    let extensions = response.extensions();
+    if let Some(signal) = extensions.get::<Signal>() {
+        let Signal { said, retry_at, gate } = signal.clone();
+        return Some(Limited { said, retry_at, gate });
+    }
+    let standard = Dialect::standard();
+    if !standard.may_limit(response.status()) || extensions.get::<NoSignal>().is_some() {
+        return None;
+    }
+    let reading = standard.read_head(response.status(), response.headers(), clock::wall());
+    let said = Arc::new(reading.into_signal()?);
+    Some(Limited { said, retry_at: None, gate: None })
+}
+
+/// Jitter only adds: up to a tenth of the wait and 1 s, clipped to fit.
+fn jittered(until: Monotonic, limit: Option<Monotonic>, now: Monotonic) -> Monotonic {
+    let most = (until.since(now) / 10).min(Duration::from_secs(1));
+    let late = until.after(most.mul_f64(fastrand::f64()));
+    match limit {
+        Some(limit) if late >= limit => until.max(limit.before(Duration::from_millis(1))),
+        _ => late,
+    }
+}
+
+fn out_of_attempts(last_signal: Option<Arc<Said>>) -> Error {
+    let (entered, attempts) =
+        scope::with(|spending| (spending.entered, spending.attempts)).unwrap_or_default();
+    let spent = clock::now().since(entered);
+    Error::BudgetExhausted(BudgetExhausted::new(Spent::Attempts, spent, attempts, last_signal))
+}

@@ -1,0 +1,79 @@
+use std::task::{Context, Poll};
+
+use forbear_core::url::RedactedUrl;
+use http::{Request, Response};
+use http_body::Body;
+use tower_service::Service;
+
+use super::future::RetryAfterFuture;
+use super::key::Key;
+use super::layer::RetryAfterLayer;
+use super::saved::Saved;
+use crate::body::{BoxError, Replay};
+use crate::error::Cooling;
+use crate::{Error, NoWait, clock};
+
+/// Waits as vendors ask, within the budget, and sends again. See the [module](super).
+#[derive(Debug, Clone)]
+pub struct RetryAfterService<S> {
+    inner: S,
+    layer: RetryAfterLayer,
+}
+
+impl<S> RetryAfterService<S> {
+    pub(super) const fn new(inner: S, layer: RetryAfterLayer) -> Self {
+        Self { inner, layer }
+    }
+}
+
+impl<S, B, RB> Service<Request<B>> for RetryAfterService<S>
+where
+    S: Service<Request<Replay<B>>, Response = Response<RB>> + Clone,
+    S::Error: Into<BoxError>,
+    B: Body + Unpin,
+    B::Error: Into<BoxError>,
+    RB: Body,
+{
+    type Response = Response<RB>;
+    type Error = Error;
+    type Future = RetryAfterFuture<S, B, S::Future, RB>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx).map_err(Error::from_inner)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let deadlines = &self.layer.deadlines;
+        let limit = self.layer.replay_limit.filter(|_| request.extensions().get::<NoWait>().is_none());
+        let key = Key::of(request.uri(), &deadlines.hasher);
+        let recorded = if deadlines.is_empty() { None } else { deadlines.get(key, clock::now()) };
+        let Some(limit) = limit else {
+            return match recorded {
+                Some(until) => {
+                    let error = refused(until, &request);
+                    RetryAfterFuture::failed(error, key, deadlines.clone())
+                }
+                None => {
+                    let attempt = self.inner.call(request.map(Replay::plain));
+                    RetryAfterFuture::sent(attempt, None, key, deadlines.clone())
+                }
+            };
+        };
+        let (head, body) = request.into_parts();
+        let (body, tape) = Replay::record(body, limit);
+        let saved = Box::new(Saved::new(self.inner.clone(), head.clone(), tape));
+        match recorded {
+            Some(until) => RetryAfterFuture::recorded(until, saved, key, deadlines.clone()),
+            None => {
+                let attempt = self.inner.call(Request::from_parts(head, body));
+                RetryAfterFuture::sent(attempt, Some(saved), key, deadlines.clone())
+            }
+        }
+    }
+}
+
+/// A URL whose recorded deadline lies in the future, for a request that does not wait.
+fn refused<B>(until: forbear_core::time::Monotonic, request: &Request<B>) -> Error {
+    let host = request.uri().host().unwrap_or_default();
+    Error::Cooling(Cooling::recorded(until, RedactedUrl::of(request.uri()), host))
+}

@@ -1,0 +1,75 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use forbear_core::gate::{Gate, Grant, Place, Refusal, Turn};
+use forbear_core::time::Monotonic;
+use tokio::time::Sleep;
+
+use crate::{clock, events};
+
+/// A wait: for a gate's verdict, or for a moment alone. Dropped, it gives up its place.
+pub(super) struct Wait {
+    place: Option<Place>,
+    /// Where there is no gate: the moment.
+    until: Monotonic,
+    timer: Option<(Monotonic, Pin<Box<Sleep>>)>,
+}
+
+/// How a wait ended.
+pub(super) enum Waited {
+    /// Send now, with this grant where there is one.
+    Over(Option<Grant>),
+    /// It cannot be served within its budget.
+    Refused(Arc<Gate>, Refusal),
+}
+
+impl Wait {
+    pub(super) const fn at_gate(place: Place) -> Self {
+        Self { place: Some(place), until: Monotonic::ORIGIN, timer: None }
+    }
+
+    pub(super) const fn until(until: Monotonic) -> Self {
+        Self { place: None, until, timer: None }
+    }
+
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Waited> {
+        loop {
+            let now = clock::now();
+            let until = match &mut self.place {
+                Some(place) => {
+                    let (turn, news) = place.turn(cx.waker(), now);
+                    events::emit(place.gate().name(), &news);
+                    match turn {
+                        Turn::Ask(grant) => return Poll::Ready(Waited::Over(grant)),
+                        Turn::Refused(refusal) => {
+                            return Poll::Ready(Waited::Refused(Arc::clone(place.gate()), refusal));
+                        }
+                        Turn::Sleep(until) => until,
+                    }
+                }
+                None if now >= self.until => return Poll::Ready(Waited::Over(None)),
+                None => self.until,
+            };
+            ready!(self.sleep(until, cx));
+        }
+    }
+
+    fn sleep(&mut self, until: Monotonic, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.timer {
+            Some((armed, timer)) => {
+                if *armed != until {
+                    timer.as_mut().reset(clock::to_instant(until));
+                    *armed = until;
+                }
+                timer.as_mut().poll(cx)
+            }
+            None => {
+                let timer =
+                    self.timer.insert((until, Box::pin(tokio::time::sleep_until(clock::to_instant(until)))));
+                timer.1.as_mut().poll(cx)
+            }
+        }
+    }
+}

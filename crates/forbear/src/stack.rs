@@ -1,0 +1,86 @@
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tower_layer::Layer;
+
+use crate::{
+    BudgetLayer, BudgetService, Families, FamilyCooldownLayer, FamilyCooldownService, RetryAfterLayer,
+    RetryAfterService, Vendor,
+};
+
+/// All layers around a client `S`, in the documented order.
+pub type Stacked<S> = BudgetService<RetryAfterService<FamilyCooldownService<S>>>;
+
+/// Composes the layers in the documented order: budget, then waiting, then the gate of `families`, then the client.
+///
+/// ```
+/// # use std::time::Duration;
+/// use forbear::{Families, Family, body::Replay};
+/// # type Body = http_body_util::Empty<bytes::Bytes>;
+/// # async fn client(_: http::Request<Replay<Body>>) -> Result<http::Response<Body>, std::io::Error> { Ok(http::Response::default()) }
+///
+/// # let _ = async || {
+/// let families = Families::builder().family(Family::new("github").host("api.github.com")).build()?;
+/// let vendor = forbear::stack(&families).budget(Duration::from_secs(30)).service(tower::service_fn(client));
+/// let response = vendor.send(http::Request::get("https://api.github.com/zen").body(Body::new())?).await?;
+/// # let _ = response;
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// # };
+/// ```
+#[must_use]
+pub fn stack(families: &Families) -> Stack {
+    Stack {
+        budget: BudgetLayer::unlimited(),
+        retry_after: RetryAfterLayer::new(),
+        cooldown: FamilyCooldownLayer::new(families.clone()),
+    }
+}
+
+/// The layers in the documented order; a [`Layer`] itself. See [`stack`].
+#[derive(Debug, Clone)]
+#[must_use = "a stack does nothing until it is put around a client with `service` or `layer`"]
+pub struct Stack {
+    budget: BudgetLayer,
+    retry_after: RetryAfterLayer,
+    cooldown: FamilyCooldownLayer,
+}
+
+impl Stack {
+    /// The total time of each logical request. Without it a request waits at most 60 s for its vendor, and each
+    /// attempt as long as the client lets it.
+    pub fn budget(mut self, total: Duration) -> Self {
+        self.budget = self.budget.total(total);
+        self
+    }
+
+    /// At most `most` attempts for each logical request (no limit).
+    pub fn attempts(mut self, most: NonZeroU32) -> Self {
+        self.budget = self.budget.attempts(most);
+        self
+    }
+
+    /// How much longer the attempt that is in flight at the end of the budget may take (0 s).
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.budget = self.budget.grace(grace);
+        self
+    }
+
+    /// Another way to wait than [`RetryAfterLayer::new`].
+    pub fn retry_after(mut self, layer: RetryAfterLayer) -> Self {
+        self.retry_after = layer;
+        self
+    }
+
+    /// Puts the layers around `client`.
+    pub fn service<S>(&self, client: S) -> Vendor<Stacked<S>> {
+        Vendor::new(self.layer(client))
+    }
+}
+
+impl<S> Layer<S> for Stack {
+    type Service = Stacked<S>;
+
+    fn layer(&self, client: S) -> Stacked<S> {
+        self.budget.layer(self.retry_after.layer(self.cooldown.layer(client)))
+    }
+}
