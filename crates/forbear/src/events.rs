@@ -21,7 +21,7 @@ pub(crate) fn emit(family: &str, events: &[Event]) {
                 "family cools"
             ),
             Event::Recovery { closed, level, pace } => {
-                tracing::info!(family, closed_ms = millis(*closed), level, pace, "family recovers")
+                tracing::info!(family, closed_ms = millis(*closed), level, pace, "family recovers");
             }
             _ => {}
         }

@@ -27,7 +27,6 @@ pub type Stacked<S> = BudgetService<RetryAfterService<FamilyCooldownService<S>>>
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// # };
 /// ```
-#[must_use]
 pub fn stack(families: &Families) -> Stack {
     Stack {
         budget: BudgetLayer::unlimited(),

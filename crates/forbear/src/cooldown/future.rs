@@ -181,7 +181,7 @@ where
             Ok((service.call(request), admitted))
         }
         Decision::Refuse(refusal) => {
-            Err(Error::Cooling(Cooling::gate(&gate, refusal, RedactedUrl::of(request.uri()))))
+            Err(Error::Cooling(Cooling::gate(&gate, &refusal, RedactedUrl::of(request.uri()))))
         }
     }
 }

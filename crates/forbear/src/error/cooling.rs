@@ -36,7 +36,7 @@ pub(crate) struct Wait {
 
 impl Cooling {
     /// A gate's refusal.
-    pub(crate) fn gate(gate: &Arc<Gate>, refusal: Refusal, url: RedactedUrl) -> Self {
+    pub(crate) fn gate(gate: &Arc<Gate>, refusal: &Refusal, url: RedactedUrl) -> Self {
         let wait = refusal.waitable.then(|| Wait { gate: Arc::clone(gate), refused_at: refusal.at });
         let struck = refusal.strike.as_deref();
         let reason = match refusal.cause {
@@ -79,7 +79,7 @@ impl Cooling {
     }
 
     /// The same refusal, with what its wait ended with.
-    pub(crate) fn again(self, gate: &Arc<Gate>, refusal: Refusal) -> Self {
+    pub(crate) fn again(self, gate: &Arc<Gate>, refusal: &Refusal) -> Self {
         Self::gate(gate, refusal, self.0.url)
     }
 
@@ -135,19 +135,17 @@ impl Cooling {
 impl fmt::Display for Cooling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let family = &self.0.family;
-        match self.0.cause {
-            RefusalCause::Paused => write!(f, "{family} is paused by an operator; resume it to send")?,
-            RefusalCause::Crowded => {
-                write!(f, "too many callers wait for {family}; try later, or send fewer")?
+        match (self.0.cause, self.retry_in()) {
+            (RefusalCause::Paused, _) => write!(f, "{family} is paused by an operator; resume it to send"),
+            (RefusalCause::Crowded, _) => {
+                write!(f, "too many callers wait for {family}; try later, or send fewer")
             }
-            RefusalCause::TooLate => {
-                write!(f, "{family} is called again, but too little of the budget is left")?
+            (RefusalCause::TooLate, _) => {
+                write!(f, "{family} is called again, but too little of the budget is left")
             }
-            _ => match self.retry_in() {
-                Some(left) => write!(f, "{family} is cooling, retry in {}", Short(left))?,
-                None => write!(f, "{family} is cooling")?,
-            },
-        }
+            (_, Some(left)) => write!(f, "{family} is cooling, retry in {}", Short(left)),
+            (_, None) => write!(f, "{family} is cooling"),
+        }?;
         if let (Some(signal), Some(route)) = (&self.0.signal, &self.0.route) {
             write!(f, " ({} {} via {route})", signal.status.as_u16(), signal.reason)?;
         } else {

@@ -144,7 +144,7 @@ impl<S, B> Logical<'_, S, B> {
             }
             Err(refusal) => {
                 let gate = Arc::clone(&wait.gate);
-                Next::Return(Err(saved.give_up(Some(cooling.again(&gate, refusal)), now)))
+                Next::Return(Err(saved.give_up(Some(cooling.again(&gate, &refusal)), now)))
             }
         }
     }
@@ -170,7 +170,7 @@ impl<S, B> Logical<'_, S, B> {
                 Next::Go(State::Ready)
             }
             Waited::Refused(gate, refusal) => {
-                let last = saved.refusal.take().map(|last| last.again(&gate, refusal));
+                let last = saved.refusal.take().map(|last| last.again(&gate, &refusal));
                 Next::Return(Err(saved.give_up(last, clock::now())))
             }
         }

@@ -1,0 +1,64 @@
+//! The three layers together, in process and under a paused clock.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use forbear::{Error, Families, Family, NoWait, Unknown};
+use forbear_mock::{MockVendor, reply};
+use http::{Request, StatusCode};
+use http_body_util::Full;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn get(path: &str) -> Request<Full<Bytes>> {
+    Request::get(format!("http://vendor.test{path}")).body(Full::default()).unwrap()
+}
+
+fn families() -> Families {
+    Families::builder()
+        .family(Family::new("vendor").host("vendor.test"))
+        .unknown(Unknown::PerHost)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_429_is_waited_out_and_the_sibling_route_waits_too() {
+    let mock =
+        MockVendor::in_process().script([reply(200)]).route("/a", [reply(429).retry_after(5), reply(200)]);
+    let families = families();
+    let vendor = forbear::stack(&families).budget(30 * SECOND).service(mock.service());
+    let start = tokio::time::Instant::now();
+    let (a, b) = tokio::join!(vendor.send(get("/a")), async {
+        tokio::time::sleep(SECOND).await;
+        vendor.send(get("/b")).await
+    });
+    assert_eq!(a.unwrap().status(), StatusCode::OK);
+    assert_eq!(b.unwrap().status(), StatusCode::OK);
+    let took = start.elapsed();
+    assert!((5 * SECOND..7 * SECOND).contains(&took), "{took:?}");
+    mock.attempts().assert_quiet_between(Duration::from_millis(1), 5 * SECOND);
+    println!("{}", families.health());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_fit_returns_at_once() {
+    let mock = MockVendor::in_process().script([reply(429).retry_after(3600)]);
+    let families = families();
+    let vendor = forbear::stack(&families).budget(30 * SECOND).service(mock.service());
+    let start = tokio::time::Instant::now();
+    let first = vendor.send(get("/a")).await.unwrap();
+    assert_eq!(first.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(first.extensions().get::<forbear::Signal>().unwrap().delay.unwrap().duration, 3600 * SECOND);
+    let second = vendor.send(get("/b")).await.unwrap_err();
+    assert!(
+        matches!(&second, Error::Cooling(c) if c.family() == "vendor" && c.retry_in() == Some(3600 * SECOND)),
+        "{second:?}"
+    );
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    mock.assert_attempts(1);
+    assert_eq!(families.health().to_string(), "vendor  cooling 1h00m  429 retry-after  via /a");
+    let mut no_wait = get("/c");
+    no_wait.extensions_mut().insert(NoWait);
+    assert!(matches!(vendor.send(no_wait).await, Err(Error::Cooling(_))));
+}
