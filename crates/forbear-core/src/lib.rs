@@ -10,10 +10,12 @@
 //! | [`gate`] | whether a family may be called now, and what its answers mean |
 //! | [`families`] | which family a request belongs to |
 //! | [`budget`] | how long a logical request may take |
+//! | [`deadlines`] | until when a URL is to be left alone |
 //! | [`retry`] | whether and when a logical request is sent again |
 //! | [`health`] | what an operator is shown |
 
 pub mod budget;
+pub mod deadlines;
 pub mod dialect;
 pub mod families;
 pub mod gate;

@@ -1,6 +1,10 @@
 //! Tower middleware for outbound HTTP.
+// What one layer does not use another does; with all layers on nothing may be unused.
+#![cfg_attr(
+    not(all(feature = "budget", feature = "retry-after", feature = "cooldown")),
+    allow(dead_code, unused_imports)
+)]
 
-#[cfg(feature = "budget")]
 pub mod budget;
 #[cfg(feature = "cooldown")]
 pub mod cooldown;
@@ -29,8 +33,9 @@ pub use forbear_core::gate::{GateSettings, Ladder, Priority, RefusalCause};
 pub use forbear_core::health::Health;
 pub use forbear_core::signal::{Class, Reason};
 
+pub use budget::Budget;
 #[cfg(feature = "budget")]
-pub use budget::{Budget, BudgetLayer, BudgetService};
+pub use budget::{BudgetLayer, BudgetService};
 #[cfg(feature = "cooldown")]
 pub use cooldown::{FamilyCooldownLayer, FamilyCooldownService};
 #[cfg(feature = "retry-after")]

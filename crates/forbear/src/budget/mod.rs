@@ -47,13 +47,19 @@
 //! the future itself, armed at the first pending poll.
 
 mod extension;
+#[cfg(feature = "budget")]
 mod future;
+#[cfg(feature = "budget")]
 mod layer;
 pub(crate) mod scope;
+#[cfg(feature = "budget")]
 mod service;
 
 pub use extension::Budget;
 pub(crate) use extension::effective;
+#[cfg(feature = "budget")]
 pub use future::BudgetFuture;
+#[cfg(feature = "budget")]
 pub use layer::BudgetLayer;
+#[cfg(feature = "budget")]
 pub use service::BudgetService;

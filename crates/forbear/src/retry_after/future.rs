@@ -1,16 +1,14 @@
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use forbear_core::deadlines::{DeadlinesId, UrlKey};
 use forbear_core::time::Monotonic;
 use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::deadlines::Deadlines;
-use super::key::Key;
 use super::logical::{Logical, Memory, Next, Parked};
 use super::saved::Saved;
 use super::wait::Wait;
@@ -25,8 +23,8 @@ pin_project! {
         state: State<F, RB>,
         // What is needed to send again; `None` where that is not wanted.
         saved: Option<Box<Saved<S, B>>>,
-        key: Key,
-        deadlines: Arc<Deadlines>,
+        key: Option<UrlKey>,
+        deadlines: DeadlinesId,
         // Whether this logical request recorded a deadline.
         recorded: bool,
     }
@@ -51,23 +49,24 @@ impl<S, B, F, RB> RetryAfterFuture<S, B, F, RB> {
     pub(super) fn sent(
         attempt: F,
         saved: Option<Box<Saved<S, B>>>,
-        key: Key,
-        deadlines: Arc<Deadlines>,
+        key: Option<UrlKey>,
+        deadlines: DeadlinesId,
     ) -> Self {
         Self { state: State::Sent { attempt, counted: false }, saved, key, deadlines, recorded: false }
     }
 
-    pub(super) fn recorded(
-        until: Monotonic,
-        saved: Box<Saved<S, B>>,
-        key: Key,
-        deadlines: Arc<Deadlines>,
-    ) -> Self {
-        Self { state: State::Recorded { until }, saved: Some(saved), key, deadlines, recorded: false }
+    pub(super) fn recorded(until: Monotonic, saved: Box<Saved<S, B>>, deadlines: DeadlinesId) -> Self {
+        Self { state: State::Recorded { until }, saved: Some(saved), key: None, deadlines, recorded: false }
     }
 
-    pub(super) fn failed(error: Error, key: Key, deadlines: Arc<Deadlines>) -> Self {
-        Self { state: State::Failed { error: Some(error) }, saved: None, key, deadlines, recorded: false }
+    pub(super) fn failed(error: Error, deadlines: DeadlinesId) -> Self {
+        Self {
+            state: State::Failed { error: Some(error) },
+            saved: None,
+            key: None,
+            deadlines,
+            recorded: false,
+        }
     }
 }
 
@@ -95,7 +94,7 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let memory = Memory { key: *this.key, deadlines: this.deadlines, recorded: this.recorded };
+        let memory = Memory { key: *this.key, deadlines: *this.deadlines, recorded: this.recorded };
         let mut request = Logical { saved: this.saved, memory };
         loop {
             let next = match this.state.as_mut().project() {

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
+use forbear_core::deadlines::Deadlines;
 use tower_layer::Layer;
 
-use super::deadlines::Deadlines;
 use super::service::RetryAfterService;
 use crate::order::Mistake;
 
@@ -27,7 +27,7 @@ impl RetryAfterLayer {
     /// services they make, share what is remembered.
     #[must_use]
     pub fn new() -> Self {
-        Self { deadlines: Arc::new(Deadlines::new(1_000_000)), replay_limit: Some(64 * 1024) }
+        Self { deadlines: Deadlines::new(1_000_000), replay_limit: Some(64 * 1024) }
     }
 
     /// Keeps request bodies of up to `bytes` for sending again. A larger one is sent once, untouched.
@@ -48,7 +48,7 @@ impl RetryAfterLayer {
     /// Remembers the deadlines of at most `urls` URLs; more are remembered by authority. Begins a new map.
     #[must_use]
     pub fn max_recorded(mut self, urls: usize) -> Self {
-        self.deadlines = Arc::new(Deadlines::new(urls));
+        self.deadlines = Deadlines::new(urls);
         self
     }
 

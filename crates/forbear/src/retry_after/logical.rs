@@ -4,19 +4,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use forbear_core::deadlines::{DeadlinesId, UrlKey};
 use forbear_core::dialect::Dialect;
 use forbear_core::gate::{Gate, RefusalCause};
 use forbear_core::retry::After;
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use http_body::Body;
 use tokio::time::Instant;
 use tower_service::Service;
 
-use super::deadlines::Deadlines;
 use super::future::State;
-use super::key::Key;
 use super::saved::Saved;
 use super::wait::{Wait, Waited};
 use crate::body::{BoxError, Drain, Replay};
@@ -45,8 +44,9 @@ pub(super) struct Parked {
 
 /// Where deadlines are remembered, and for which URL.
 pub(super) struct Memory<'a> {
-    pub(super) key: Key,
-    pub(super) deadlines: &'a Deadlines,
+    /// `None` where the saved request knows its URL.
+    pub(super) key: Option<UrlKey>,
+    pub(super) deadlines: DeadlinesId,
     /// Whether this logical request recorded one before.
     pub(super) recorded: &'a mut bool,
 }
@@ -80,8 +80,8 @@ impl<S, B> Logical<'_, S, B> {
         let Limited { said, retry_at, gate } = limited;
         scope::saw(&said);
         if let Some(delay) = said.delay {
-            let key = effective_uri(&response).map(|uri| Key::of(uri, &self.memory.deadlines.hasher));
-            self.memory.record(key, now.after(delay.duration), now);
+            let uri = effective_uri(&response).or_else(|| self.saved.as_ref().map(|saved| saved.uri()));
+            self.memory.record(uri, now.after(delay.duration), now);
         }
         let Some(saved) = self.saved else { return Next::Return(Ok(response)) };
         saved.saw(&said);
@@ -217,9 +217,12 @@ impl<S, B> Logical<'_, S, B> {
 }
 
 impl Memory<'_> {
-    fn record(&mut self, key: Option<Key>, until: Monotonic, now: Monotonic) {
-        self.deadlines.record(key.unwrap_or(self.key), until, *self.recorded, now);
-        *self.recorded = true;
+    fn record(&mut self, uri: Option<&Uri>, until: Monotonic, now: Monotonic) {
+        let Some(deadlines) = self.deadlines.find() else { return };
+        if let Some(key) = uri.map(|uri| deadlines.key(uri)).or(self.key) {
+            deadlines.record(key, until, *self.recorded, now);
+            *self.recorded = true;
+        }
     }
 }
 

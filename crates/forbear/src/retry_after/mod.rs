@@ -57,9 +57,7 @@
 //! next caller. **Memory.** Per call a copy of the request's head; of its body only what was sent, at most 64 KiB. Per
 //! recorded URL about 36 bytes, for at most a million.
 
-mod deadlines;
 mod future;
-mod key;
 mod layer;
 mod logical;
 mod saved;

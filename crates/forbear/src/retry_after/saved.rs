@@ -6,8 +6,8 @@ use forbear_core::retry::{self, History};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
-use http::Request;
 use http::request::Parts;
+use http::{Request, Uri};
 
 use crate::Error;
 use crate::body::{Replay, Tape};
@@ -62,6 +62,10 @@ impl<S, B> Saved<S, B> {
 
     pub(super) fn is_safe_to_repeat(&self) -> bool {
         retry::is_safe_to_repeat(&self.head.method, &self.head.headers)
+    }
+
+    pub(super) fn uri(&self) -> &Uri {
+        &self.head.uri
     }
 
     pub(super) fn last_signal(&self) -> Option<Arc<Said>> {

@@ -6,7 +6,6 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::future::RetryAfterFuture;
-use super::key::Key;
 use super::layer::RetryAfterLayer;
 use super::saved::Saved;
 use crate::body::{BoxError, Replay};
@@ -43,30 +42,29 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let deadlines = &self.layer.deadlines;
+        let deadlines = &*self.layer.deadlines;
+        let id = deadlines.id();
         let limit = self.layer.replay_limit.filter(|_| request.extensions().get::<NoWait>().is_none());
-        let key = Key::of(request.uri(), &deadlines.hasher);
-        let recorded = if deadlines.is_empty() { None } else { deadlines.get(key, clock::now()) };
+        let recorded = if deadlines.is_empty() {
+            None
+        } else {
+            deadlines.get(deadlines.key(request.uri()), clock::now())
+        };
         let Some(limit) = limit else {
-            return match recorded {
-                Some(until) => {
-                    let error = refused(until, &request);
-                    RetryAfterFuture::failed(error, key, deadlines.clone())
-                }
-                None => {
-                    let attempt = self.inner.call(request.map(Replay::plain));
-                    RetryAfterFuture::sent(attempt, None, key, deadlines.clone())
-                }
-            };
+            if let Some(until) = recorded {
+                return RetryAfterFuture::failed(refused(until, &request), id);
+            }
+            let key = Some(deadlines.key(request.uri()));
+            return RetryAfterFuture::sent(self.inner.call(request.map(Replay::plain)), None, key, id);
         };
         let (head, body) = request.into_parts();
         let (body, tape) = Replay::record(body, limit);
         let saved = Box::new(Saved::new(self.inner.clone(), head.clone(), tape));
         match recorded {
-            Some(until) => RetryAfterFuture::recorded(until, saved, key, deadlines.clone()),
+            Some(until) => RetryAfterFuture::recorded(until, saved, id),
             None => {
                 let attempt = self.inner.call(Request::from_parts(head, body));
-                RetryAfterFuture::sent(attempt, Some(saved), key, deadlines.clone())
+                RetryAfterFuture::sent(attempt, Some(saved), None, id)
             }
         }
     }

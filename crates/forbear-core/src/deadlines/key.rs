@@ -3,23 +3,29 @@ use std::hash::{BuildHasher, Hasher};
 use http::Uri;
 use http::uri::Scheme;
 
+use crate::url::without_userinfo;
+
 /// What a deadline is recorded under: scheme, lower-case authority without userinfo, default port and trailing dot,
 /// and path; no query. Kept as keyed 64-bit hashes, so that a million cost little and nobody can choose collisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
+pub struct UrlKey {
     pub(super) url: u64,
     /// The same without the path: what is recorded under when the map is full.
     pub(super) authority: u64,
 }
 
-impl Key {
+impl UrlKey {
     pub(super) fn of(uri: &Uri, hasher: &impl BuildHasher) -> Self {
         let mut hash = hasher.build_hasher();
         let https = uri.scheme() != Some(&Scheme::HTTP);
         hash.write_u8(u8::from(https));
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
-        for byte in host(authority, https).bytes() {
-            hash.write_u8(byte.to_ascii_lowercase());
+        let authority = uri.authority().map_or("", http::uri::Authority::as_str);
+        for piece in host(authority, https).as_bytes().chunks(32) {
+            let mut lower = [0; 32];
+            for (slot, byte) in lower.iter_mut().zip(piece) {
+                *slot = byte.to_ascii_lowercase();
+            }
+            hash.write(&lower);
         }
         let authority = hash.finish();
         hash.write_u8(b'/');
@@ -31,7 +37,7 @@ impl Key {
 /// `authority` without userinfo, default port and trailing dot. A dot before another port stays: it only costs that
 /// such a host is recorded apart.
 fn host(authority: &str, https: bool) -> &str {
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = without_userinfo(authority);
     let host = host.strip_suffix(if https { ":443" } else { ":80" }).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)
 }
@@ -43,7 +49,7 @@ mod tests {
     #[test]
     fn one_url_has_one_key() {
         let hasher = foldhash::fast::RandomState::default();
-        let key = |uri: &'static str| Key::of(&Uri::from_static(uri), &hasher);
+        let key = |uri: &'static str| UrlKey::of(&Uri::from_static(uri), &hasher);
         let plain = key("https://api.example.com/v1/chart");
         for same in [
             "https://API.example.com:443/v1/chart",

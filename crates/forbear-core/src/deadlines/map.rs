@@ -1,25 +1,42 @@
-//! The Retry-After map: until when vendors asked to be left alone, by URL.
-
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
-use forbear_core::gate;
-use forbear_core::time::Monotonic;
 use hashbrown::{HashMap, HashTable};
+use http::Uri;
 
-use super::key::Key;
+use crate::gate;
+use crate::living::{Id, Living};
+use crate::time::Monotonic;
+
+use super::key::UrlKey;
 
 /// As many authorities are told apart when the map of URLs is full; what finds no room there shares one deadline.
 const MOST_AUTHORITIES: usize = 10_000;
 
+/// All maps of the process.
+static MAPS: Living<Deadlines> = Living::new();
+
+/// Names a map without holding it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeadlinesId(Id);
+
+impl DeadlinesId {
+    /// The map, if it still lives.
+    #[must_use]
+    pub fn find(self) -> Option<Arc<Deadlines>> {
+        MAPS.find(self.0)
+    }
+}
+
 /// Deadlines by URL, bounded. While none lies in the future a look costs one atomic load.
 #[derive(Debug)]
-pub(super) struct Deadlines {
+pub struct Deadlines {
+    id: Id,
     /// The latest deadline of all; zero while there is none.
     latest: AtomicU64,
     most: usize,
-    pub(super) hasher: RandomState,
+    hasher: RandomState,
     recorded: Mutex<Recorded>,
     overflows: AtomicU64,
 }
@@ -35,28 +52,46 @@ struct Recorded {
 }
 
 impl Deadlines {
-    pub(super) fn new(most: usize) -> Self {
-        Self {
+    /// A map of at most `most` URLs; more are remembered by authority, and counted.
+    #[must_use]
+    pub fn new(most: usize) -> Arc<Self> {
+        MAPS.add(|id| Self {
+            id,
             latest: AtomicU64::new(0),
             most,
             hasher: RandomState::default(),
             recorded: Mutex::default(),
             overflows: AtomicU64::new(0),
-        }
+        })
+    }
+
+    /// Its name, for who cannot hold it.
+    #[must_use]
+    pub fn id(&self) -> DeadlinesId {
+        DeadlinesId(self.id)
+    }
+
+    /// What a URL is recorded under.
+    #[must_use]
+    pub fn key(&self, uri: &Uri) -> UrlKey {
+        UrlKey::of(uri, &self.hasher)
     }
 
     /// Whether nothing is recorded at all, so that no clock need be read.
-    pub(super) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.latest.load(Ordering::Acquire) == 0
     }
 
     /// How many deadlines were recorded by authority because the map was full.
-    pub(super) fn overflows(&self) -> u64 {
+    #[must_use]
+    pub fn overflows(&self) -> u64 {
         self.overflows.load(Ordering::Relaxed)
     }
 
     /// The deadline of a URL, if it lies in the future.
-    pub(super) fn get(&self, key: Key, now: Monotonic) -> Option<Monotonic> {
+    #[must_use]
+    pub fn get(&self, key: UrlKey, now: Monotonic) -> Option<Monotonic> {
         if self.latest.load(Ordering::Acquire) <= now.as_nanos() {
             return None;
         }
@@ -68,7 +103,7 @@ impl Deadlines {
 
     /// Records a deadline. Where it is the same logical request that recorded before (`again`), one that lies in the
     /// future is not moved; otherwise the later one stands.
-    pub(super) fn record(&self, key: Key, until: Monotonic, again: bool, now: Monotonic) {
+    pub fn record(&self, key: UrlKey, until: Monotonic, again: bool, now: Monotonic) {
         if until <= now {
             return;
         }
@@ -88,7 +123,7 @@ impl Deadlines {
         self.latest.fetch_max(kept.as_nanos(), Ordering::AcqRel);
     }
 
-    fn insert(&self, recorded: &mut Recorded, key: Key, until: Monotonic, now: Monotonic) {
+    fn insert(&self, recorded: &mut Recorded, key: UrlKey, until: Monotonic, now: Monotonic) {
         // Before the table grows, what is over makes room.
         if recorded.by_url.len() == recorded.by_url.capacity().min(self.most) {
             recorded.by_url.retain(|(_, until)| *until > now);
@@ -112,7 +147,7 @@ impl Deadlines {
     }
 
     /// Forgets everything.
-    pub(super) fn clear(&self) {
+    pub fn clear(&self) {
         self.forget(&mut self.recorded.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -131,6 +166,12 @@ impl Deadlines {
     }
 }
 
+impl Drop for Deadlines {
+    fn drop(&mut self) {
+        MAPS.remove(self.id);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,8 +181,8 @@ mod tests {
         Monotonic::ORIGIN.after(Duration::from_secs(seconds))
     }
 
-    fn key(url: u64, authority: u64) -> Key {
-        Key { url, authority }
+    fn key(url: u64, authority: u64) -> UrlKey {
+        UrlKey { url, authority }
     }
 
     #[test]

@@ -1,0 +1,7 @@
+//! The Retry-After map: until when vendors asked to be left alone, by URL.
+
+mod key;
+mod map;
+
+pub use key::UrlKey;
+pub use map::{Deadlines, DeadlinesId};
