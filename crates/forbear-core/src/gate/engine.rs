@@ -327,7 +327,7 @@ impl State {
     /// Nothing was sent: what the ticket stood for goes to the next caller.
     fn not_sent(&mut self, ticket: &Ticket, now: Monotonic) -> Effect {
         if self.holds_lease(ticket) {
-            self.probe_from = self.probe_from.min(now);
+            self.recheck_from = self.recheck_from.min(now);
             self.hand_on();
             return Effect::ProbeEnded;
         }

@@ -100,6 +100,7 @@ impl State {
         self.fruitless = 0;
         self.grants.clear();
         self.probe_from = until;
+        self.recheck_from = self.settings.recheck.map_or(until, |every| now.after(every));
         if until > now {
             self.phase = Phase::Cooling;
             self.queue.lull_all();

@@ -29,8 +29,10 @@ pub(super) struct State {
     pub(super) cooldown: Cooldown,
     /// The probe that is out, or the right to send it that somebody holds.
     pub(super) lease: Option<Lease>,
-    /// No probe goes out before.
+    /// No probe goes out before, once the cool-down is over.
     pub(super) probe_from: Monotonic,
+    /// No recheck goes out before, within the cool-down.
+    pub(super) recheck_from: Monotonic,
     /// How many probes in a row ended without news.
     pub(super) fruitless: u32,
     /// The learned pace, in attempts per second.
@@ -99,6 +101,7 @@ impl State {
             cooldown: Cooldown::default(),
             lease: None,
             probe_from: Monotonic::ORIGIN,
+            recheck_from: Monotonic::ORIGIN,
             fruitless: 0,
             pace: None,
             informed: false,

@@ -68,8 +68,8 @@ impl State {
         self.lease = None;
         self.fruitless = 0;
         self.grants.clear();
-        self.probe_from =
-            self.settings.recheck.filter(|_| signal.delay.is_some()).map_or(until, |every| now.after(every));
+        self.probe_from = until;
+        self.recheck_from = self.settings.recheck.map_or(until, |every| now.after(every));
         self.tallies.strikes = self.tallies.strikes.saturating_add(1);
         self.events.push(Event::Strike { struck, cooldown: until.since(now), level: self.rung, blind });
         self.queue.lull_all();
@@ -108,9 +108,7 @@ impl State {
 
     /// Moves the deadline of the running cool-down to `until`.
     pub(super) fn extend_to(&mut self, until: Monotonic) {
-        if self.settings.recheck.is_none() {
-            self.probe_from = until;
-        }
+        self.probe_from = self.probe_from.max(until);
         self.cooldown.until = until;
         self.wake_all();
     }

@@ -196,7 +196,7 @@ impl State {
     fn recheck_at(&self, key: Key) -> Option<Monotonic> {
         let first = self.queue.asleep.keys().next() == Some(&key);
         (first && self.settings.recheck.is_some() && self.cooldown.advertised)
-            .then(|| self.lease_decides_at().unwrap_or(self.probe_from))
+            .then(|| self.lease_decides_at().unwrap_or(self.recheck_from))
     }
 
     /// A grant that was not used: what it stood for goes to the next caller.
