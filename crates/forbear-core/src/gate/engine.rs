@@ -99,6 +99,7 @@ impl Gate {
     /// Takes the outcome of an admitted attempt.
     #[must_use]
     pub fn observe(&self, ticket: &Ticket, outcome: Outcome<'_>, now: Monotonic) -> Observed {
+        let outcome = outcome.weighed();
         let served = match outcome {
             Outcome::Bad(..) => Some(self.served(ticket.generation, now)),
             _ => None,
@@ -119,9 +120,7 @@ impl Gate {
             };
             (effect, state.retry_at())
         });
-        if ticket.kind == Kind::Counted || ticket.is_probe() {
-            self.count_answer(ticket, outcome);
-        }
+        self.count_answer(ticket, outcome);
         Observed { effect, retry_at, events }
     }
 
