@@ -12,7 +12,7 @@ use super::registry::{self, GateId};
 use super::settings::GateSettings;
 use super::shard::{self, Served, Shard};
 use super::state::{Phase, State};
-use super::ticket::{Kind, Ticket};
+use super::ticket::{Kind, Ticket, age};
 
 /// The gate of one family, shared by all its callers.
 ///
@@ -76,7 +76,7 @@ impl Gate {
         }
         #[expect(clippy::cast_possible_truncation, reason = "the word is made of these two")]
         let (epoch, generation) = ((word >> 33) as u32, (word >> 1) as u32);
-        let before = self.count(generation, now);
+        let before = self.count(age(epoch, generation), now);
         let timed = before < TIMED_EVERY || before.is_multiple_of(TIMED_EVERY);
         Some(Ticket { gate: self.id, epoch, generation, sent: now, kind: Kind::Open { timed }, before })
     }
@@ -101,7 +101,7 @@ impl Gate {
     pub fn observe(&self, ticket: &Ticket, outcome: Outcome<'_>, now: Monotonic) -> Observed {
         let outcome = outcome.weighed();
         let served = match outcome {
-            Outcome::Bad(..) => Some(self.served(ticket.generation, now)),
+            Outcome::Bad(..) => Some(self.served(ticket.age(), now)),
             _ => None,
         };
         let ((effect, retry_at), events) = self.with(|state| {
@@ -162,13 +162,13 @@ impl Gate {
     fn ticket(&self, state: &mut State, kind: Kind, now: Monotonic) -> Ticket {
         let before = state.counted;
         state.counted = before.saturating_add(1);
-        let _ = self.count(state.generation, now);
+        let _ = self.count(age(state.epoch, state.generation), now);
         Ticket { gate: self.id, epoch: state.epoch, generation: state.generation, sent: now, kind, before }
     }
 
     /// Counts an attempt in this thread's shard; says how many of its generation this thread sent before.
-    fn count(&self, generation: u32, now: Monotonic) -> u32 {
-        shard::mine(self.id, || Some(self.adopt_shard()), |shard| shard.sent(generation, now)).unwrap_or(0)
+    fn count(&self, age: u64, now: Monotonic) -> u32 {
+        shard::mine(self.id, || Some(self.adopt_shard()), |shard| shard.sent(age, now)).unwrap_or(0)
     }
 
     /// A shard for the calling thread: one that an ended thread left, or a new one.
@@ -189,14 +189,14 @@ impl Gate {
             Outcome::Neutral | Outcome::NotSent => false,
             Outcome::Bad(..) => return,
         };
-        shard::answered(self.id, ticket.generation, good, None);
+        shard::answered(self.id, ticket.age(), good, None);
     }
 
     /// What a generation did so far, over all threads.
-    pub(super) fn served(&self, generation: u32, now: Monotonic) -> Served {
+    pub(super) fn served(&self, age: u64, now: Monotonic) -> Served {
         let mut served = Served::default();
         for shard in self.shards.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            shard.add_to(&mut served, generation, now);
+            shard.add_to(&mut served, age, now);
         }
         served
     }
@@ -214,22 +214,22 @@ impl Gate {
         let sent_before = match ticket.kind {
             Kind::Counted | Kind::Probe(_) => ticket.before.into(),
             Kind::Open { .. } => {
-                let others = self.sent_clearly_before(ticket.generation, ticket.sent);
+                let others = self.sent_clearly_before(ticket.age(), ticket.sent);
                 others.max(ticket.before.into())
             }
         };
         let unrefused = now.before(state.window.span());
         let settled = if unrefused > ticket.sent {
-            self.sent_clearly_before(ticket.generation, unrefused).saturating_sub(1)
+            self.sent_clearly_before(ticket.age(), unrefused).saturating_sub(1)
         } else {
             0
         };
         served.good.max(sent_before.max(settled).saturating_sub(served.neutral))
     }
 
-    fn sent_clearly_before(&self, generation: u32, at: Monotonic) -> u64 {
+    fn sent_clearly_before(&self, age: u64, at: Monotonic) -> u64 {
         let shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
-        shards.iter().map(|shard| shard.sent_before(generation, at)).fold(0, u64::saturating_add)
+        shards.iter().map(|shard| shard.sent_before(age, at)).fold(0, u64::saturating_add)
     }
 }
 
@@ -244,7 +244,7 @@ impl Drop for Gate {
 /// [`Gate::observe`] instead.
 pub fn answered_open(ticket: &Ticket, good: bool, took: impl FnOnce() -> Duration) -> bool {
     let Kind::Open { timed } = ticket.kind else { return false };
-    shard::answered(ticket.gate, ticket.generation, good, (timed && good).then(took));
+    shard::answered(ticket.gate, ticket.age(), good, (timed && good).then(took));
     true
 }
 
@@ -330,7 +330,7 @@ impl State {
             self.hand_on();
             return Effect::ProbeEnded;
         }
-        if ticket.generation == self.generation
+        if (ticket.epoch, ticket.generation) == (self.epoch, self.generation)
             && ticket.kind == Kind::Counted
             && let Phase::Recovering(recovery) = &mut self.phase
         {
