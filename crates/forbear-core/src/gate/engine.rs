@@ -287,7 +287,7 @@ impl State {
         let ahead = self.queue.ahead_of(key);
         let in_time = self.in_time(ask, now);
         let Phase::Recovering(recovery) = &mut self.phase else { return Ok(Kind::Counted) };
-        if ahead == 0 && recovery.has_token() {
+        if recovery.has_token_behind(ahead) {
             if !in_time {
                 return Err(self.refuse(RefusalCause::TooLate, None, now));
             }
