@@ -104,9 +104,9 @@ impl Queue {
         self.asleep.append(&mut self.ready);
     }
 
-    /// Takes the wakers of all, so that each decides again.
-    pub(super) fn take_wakers(&mut self, into: &mut Vec<Waker>) {
+    /// Takes the wakers of all that `concerns`, so that each decides again.
+    pub(super) fn take_wakers(&mut self, into: &mut Vec<Waker>, concerns: impl Fn(&Waiter) -> bool) {
         let all = self.ready.values_mut().chain(self.asleep.values_mut());
-        into.extend(all.filter_map(|waiter| waiter.waker.take()));
+        into.extend(all.filter(|waiter| concerns(waiter)).filter_map(|waiter| waiter.waker.take()));
     }
 }

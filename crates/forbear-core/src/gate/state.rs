@@ -213,7 +213,7 @@ impl State {
 
     /// Wakes everybody, so that each decides again.
     pub(super) fn wake_all(&mut self) {
-        self.queue.take_wakers(&mut self.wakers);
+        self.queue.take_wakers(&mut self.wakers, |_| true);
     }
 
     pub(super) fn number(&mut self) -> u64 {

@@ -110,7 +110,8 @@ impl State {
     pub(super) fn extend_to(&mut self, until: Monotonic) {
         self.probe_from = self.probe_from.max(until);
         self.cooldown.until = until;
-        self.wake_all();
+        // Whoever still fits finds the later deadline when its timer fires.
+        self.queue.take_wakers(&mut self.wakers, |waiter| !waiter.ask.fits(until));
     }
 }
 
