@@ -21,14 +21,13 @@ pub(super) enum Next {
     Refused(Refusal),
 }
 
-/// Jitter only adds: up to a tenth of the wait, at most one second, and never past the caller's deadline.
-fn jittered(until: Monotonic, draw: f64, ask: &Ask, now: Monotonic) -> Monotonic {
+/// Jitter only adds: up to a tenth of the wait, at most one second, and never so much that less than `needed` is left
+/// of the caller's budget.
+fn jittered(until: Monotonic, draw: f64, ask: &Ask, needed: Duration, now: Monotonic) -> Monotonic {
     let most = (until.since(now).checked_div(10).unwrap_or_default()).min(Duration::from_secs(1));
     let late = until.after(most.mul_f64(draw.clamp(0.0, 1.0)));
-    match ask.deadline {
-        Some(deadline) if late >= deadline => until.max(deadline.before(Duration::from_millis(1))),
-        _ => late,
-    }
+    let latest = ask.deadline.map_or(Monotonic::NEVER, |deadline| deadline.before(needed));
+    until.max(late.min(latest))
 }
 
 impl State {
@@ -56,7 +55,7 @@ impl State {
             not_before,
             jitter,
             cooldown: Monotonic::ORIGIN,
-            due: jittered(not_before, jitter, ask, now),
+            due: jittered(not_before, jitter, ask, self.time.needed(), now),
             refusal: None,
             waker: None,
             called: None,
@@ -80,6 +79,7 @@ impl State {
         match next {
             Next::Sleep(_) => {
                 if let Some(waiter) = self.queue.get_mut(key) {
+                    waiter.ask.waited = true;
                     waiter.called = None;
                     match &mut waiter.waker {
                         Some(held) => held.clone_from(waker),
@@ -101,16 +101,17 @@ impl State {
 
     fn decide(&mut self, key: Key, now: Monotonic) -> Next {
         let cooling = matches!(self.phase, Phase::Cooling).then_some(self.cooldown.until);
+        let needed = self.time.needed();
         let Some(waiter) = self.queue.get_mut(key) else { return Next::Ask(None) };
         let ask = waiter.ask;
         if let Some(refusal) = waiter.refusal.take() {
             return Next::Refused(refusal);
         }
-        if let Some(until) = cooling
-            && waiter.cooldown != until
-        {
+        let until = self.cooldown.until;
+        // Also where a higher epoch replaced the cool-down that it sleeps for by one that is over already.
+        if waiter.cooldown != until && (cooling.is_some() || waiter.cooldown > until) {
             waiter.cooldown = until;
-            waiter.due = jittered(until.max(waiter.not_before), waiter.jitter, &ask, now);
+            waiter.due = jittered(until.max(waiter.not_before), waiter.jitter, &ask, needed, now);
         }
         let due = waiter.due;
         let deadline = ask.deadline.unwrap_or(Monotonic::NEVER);
