@@ -29,6 +29,8 @@ pub(super) struct Waiter {
     /// Where the gate already decided against it.
     pub(super) refusal: Option<Refusal>,
     pub(super) waker: Option<Waker>,
+    /// When its timer fires, as it was told when it looked last.
+    pub(super) looks_at: Monotonic,
     /// Since when it is known to be woken as the first in line without having looked.
     pub(super) called: Option<Monotonic>,
 }
@@ -84,6 +86,12 @@ impl Queue {
             Some(last) if *last < key => self.ready.len(),
             _ => self.ready.range(..key).count(),
         }
+    }
+
+    /// How many ready callers are served before this one, counted up to `most`.
+    pub(super) fn ahead_at_most(&self, key: Key, most: usize) -> u32 {
+        let ahead = self.ready.range(..key).take(most).count();
+        u32::try_from(ahead).unwrap_or(u32::MAX)
     }
 
     /// Whether somebody interactive may be served now.

@@ -197,16 +197,21 @@ impl State {
         }
     }
 
-    /// The first in line was woken and does nothing (its future is held but not polled): the next one leads.
+    /// The first in line was woken, or its timer fired, and it does nothing (its future is held but not polled): it is
+    /// not served until it looks again, and the next one leads.
     fn pass_over_the_unresponsive(&mut self, now: Monotonic) {
-        let others = self.queue.ready.len() > 1;
-        let Some((key, waiter)) = self.queue.ready.iter_mut().next() else { return };
-        if waiter.waker.is_some() {
-            return;
-        }
-        let (key, called) = (*key, *waiter.called.get_or_insert(now));
-        if others && now.since(called) >= UNRESPONSIVE {
+        let mut passed = false;
+        while let Some((key, waiter)) = self.queue.ready.iter_mut().next() {
+            let since =
+                if waiter.waker.is_some() { waiter.looks_at } else { *waiter.called.get_or_insert(now) };
+            if now.since(since) < UNRESPONSIVE {
+                break;
+            }
+            let key = *key;
             self.queue.lull(key, now);
+            passed = true;
+        }
+        if passed {
             self.nudge();
         }
     }

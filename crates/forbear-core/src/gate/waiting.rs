@@ -12,6 +12,8 @@ use super::state::{Phase, State};
 
 /// A caller that was woken as the first in line and did nothing for so long lets the next one go first.
 pub(super) const UNRESPONSIVE: Duration = Duration::from_secs(1);
+/// From this place in line on, all look equally seldom.
+const LAZIEST: usize = 60;
 
 /// What a waiting caller does next.
 #[derive(Debug)]
@@ -58,6 +60,7 @@ impl State {
             due: jittered(not_before, jitter, ask, self.time.needed(), now),
             refusal: None,
             waker: None,
+            looks_at: now,
             called: None,
         };
         let ready = !matches!(self.phase, Phase::Cooling) && waiter.due <= now;
@@ -77,8 +80,9 @@ impl State {
         self.advance(now);
         let next = self.decide(key, now);
         match next {
-            Next::Sleep(_) => {
+            Next::Sleep(until) => {
                 if let Some(waiter) = self.queue.get_mut(key) {
+                    waiter.looks_at = until;
                     waiter.ask.waited = true;
                     waiter.called = None;
                     match &mut waiter.waker {
@@ -152,13 +156,10 @@ impl State {
     /// Is it this caller's turn?
     fn serve(&mut self, key: Key, ask: &Ask, deadline: Monotonic, now: Monotonic) -> Next {
         let leads = self.queue.leader() == Some(key);
-        // The last in line looks every second whether the first still reacts; nobody else needs a timer.
-        let idle = if self.queue.ready.keys().next_back() == Some(&key) {
-            now.after(UNRESPONSIVE)
-        } else {
-            deadline
-        };
-        let idle = idle.min(deadline);
+        // The second in line looks every second whether the first still reacts, the third every two seconds, and so on:
+        // a few looks a second however many wait, and a way past any number that do not react.
+        let seconds = self.queue.ahead_at_most(key, LAZIEST).max(1);
+        let idle = now.after(UNRESPONSIVE.saturating_mul(seconds)).min(deadline);
         let in_time = self.in_time(ask, now);
         match &mut self.phase {
             Phase::Open | Phase::Cooling => Next::Ask(None),
