@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forbear_core::gate::{Merged, Phase, Struck, Transition};
+use forbear_core::gate::{Ask, Merged, Phase, Struck, Transition};
 use forbear_core::time::Monotonic;
 
 use super::support::*;
@@ -162,4 +162,16 @@ fn a_taken_transition_ends_the_lease_of_this_replicas_probe() {
     assert_eq!(neutral(&gate, &probe, at(65.1)), forbear_core::gate::Effect::None);
     assert!(next.is_probe());
     let _ = refused(&gate, at(65.1));
+}
+
+/// A clear elsewhere, then a short cool-down that is over: nobody sleeps for the long one that it replaced.
+#[test]
+fn who_waits_for_a_cooldown_that_was_replaced_is_served() {
+    let gate = gate();
+    let _ = strike(&gate, &throttled().delay(secs(600)), at(0.0));
+    let mut waiting = Waiting::park(&gate, &Ask::new(at(1.0)), at(1.0));
+    assert_eq!(waiting.sleeps(at(1.0)), at(600.0));
+    let _ = gate.merge(&transition(1, 2, 1, 1, 0), at(2.0));
+    assert!(waiting.stirs(at(2.0)));
+    assert!(waiting.granted(at(2.0)).is_some());
 }

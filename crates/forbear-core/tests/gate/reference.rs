@@ -8,11 +8,11 @@ use forbear_core::time::Monotonic;
 
 use super::support::{minutes, ms, secs};
 
-pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
-pub const MAX_ADVERTISED: Duration = Duration::from_secs(86_400);
+pub(super) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const MAX_ADVERTISED: Duration = Duration::from_secs(86_400);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub(super) enum Standing {
     /// Open or recovering: attempts may be sent.
     Up,
     Cooling,
@@ -21,7 +21,7 @@ pub enum Standing {
 
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub(super) enum Fate {
     Out,
     Good,
     Neutral,
@@ -29,15 +29,15 @@ pub enum Fate {
 }
 
 #[derive(Debug, Clone)]
-pub struct Attempt {
-    pub epoch: u32,
-    pub generation: u32,
-    pub sent: Monotonic,
-    pub fate: Fate,
+pub(super) struct Attempt {
+    pub(super) epoch: u32,
+    pub(super) generation: u32,
+    pub(super) sent: Monotonic,
+    pub(super) fate: Fate,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lease {
+pub(super) enum Lease {
     /// Held by a caller that has not sent yet.
     Reserved { ends: Monotonic },
     /// Attempt `attempt` is the probe.
@@ -45,23 +45,23 @@ pub enum Lease {
 }
 
 #[derive(Debug)]
-pub struct Reference {
-    pub epoch: u32,
-    pub generation: u32,
+pub(super) struct Reference {
+    pub(super) epoch: u32,
+    pub(super) generation: u32,
     /// The level at the last strike.
-    pub rung: u8,
-    pub from: Monotonic,
-    pub until: Monotonic,
-    pub standing: Standing,
-    pub lease: Option<Lease>,
-    pub next_probe: Monotonic,
-    pub attempts: Vec<Attempt>,
+    pub(super) rung: u8,
+    pub(super) from: Monotonic,
+    pub(super) until: Monotonic,
+    pub(super) standing: Standing,
+    pub(super) lease: Option<Lease>,
+    pub(super) next_probe: Monotonic,
+    pub(super) attempts: Vec<Attempt>,
     fruitless: usize,
     refusals: VecDeque<Duration>,
 }
 
 impl Reference {
-    pub fn new(now: Monotonic) -> Self {
+    pub(super) fn new(now: Monotonic) -> Self {
         Self {
             epoch: 0,
             generation: 0,
@@ -84,7 +84,7 @@ impl Reference {
     }
 
     /// "Each quiet span of twice the last cool-down, at least 10 s, takes one rung off."
-    pub fn level(&self, now: Monotonic) -> u8 {
+    pub(super) fn level(&self, now: Monotonic) -> u8 {
         let span = (self.until.since(self.from) * 2).max(secs(10));
         let mut level = self.rung;
         let mut end = self.until.after(span);
@@ -95,7 +95,7 @@ impl Reference {
         level
     }
 
-    pub fn advance(&mut self, now: Monotonic) {
+    pub(super) fn advance(&mut self, now: Monotonic) {
         if self.standing == Standing::Cooling && now >= self.until {
             self.standing = Standing::Probing;
             self.next_probe = self.until;
@@ -127,12 +127,12 @@ impl Reference {
         self.next_probe = at.after(secs(gap));
     }
 
-    pub fn probe_is_due(&self, now: Monotonic) -> bool {
+    pub(super) fn probe_is_due(&self, now: Monotonic) -> bool {
         self.standing == Standing::Probing && self.lease.is_none() && now >= self.next_probe
     }
 
     /// An attempt was let through at `now`; its number.
-    pub fn sent(&mut self, is_probe: bool, now: Monotonic) -> usize {
+    pub(super) fn sent(&mut self, is_probe: bool, now: Monotonic) -> usize {
         let attempt = self.attempts.len();
         let (epoch, generation) = (self.epoch, self.generation);
         self.attempts.push(Attempt { epoch, generation, sent: now, fate: Fate::Out });
@@ -151,21 +151,21 @@ impl Reference {
         matches!(self.lease, Some(Lease::Sent { attempt, .. }) if attempt == of)
     }
 
-    pub fn good(&mut self, attempt: usize) {
+    pub(super) fn good(&mut self, attempt: usize) {
         self.attempts[attempt].fate = Fate::Good;
         if self.is_current(attempt) && self.standing == Standing::Probing {
             self.recover();
         }
     }
 
-    pub fn neutral(&mut self, attempt: usize, now: Monotonic) {
+    pub(super) fn neutral(&mut self, attempt: usize, now: Monotonic) {
         self.attempts[attempt].fate = Fate::Neutral;
         if self.holds_lease(attempt) {
             self.fruitless_at(now);
         }
     }
 
-    pub fn not_sent(&mut self, attempt: usize) {
+    pub(super) fn not_sent(&mut self, attempt: usize) {
         self.attempts[attempt].fate = Fate::Neutral;
         if self.holds_lease(attempt) {
             self.lease = None;
@@ -174,7 +174,13 @@ impl Reference {
 
     /// A signal; `told_blind` is what the gate decided where its counts may differ from an exact one.
     /// Whether it is a strike.
-    pub fn bad(&mut self, attempt: usize, signal: &Signal, told_blind: Option<bool>, now: Monotonic) -> bool {
+    pub(super) fn bad(
+        &mut self,
+        attempt: usize,
+        signal: &Signal,
+        told_blind: Option<bool>,
+        now: Monotonic,
+    ) -> bool {
         if self.attempts[attempt].epoch != self.epoch {
             return false;
         }
@@ -260,7 +266,7 @@ impl Reference {
         stretched.min(n + secs(60)).max(floor).min(MAX_ADVERTISED)
     }
 
-    pub fn clear(&mut self, now: Monotonic) {
+    pub(super) fn clear(&mut self, now: Monotonic) {
         self.epoch += 1;
         self.generation += 1;
         self.rung = 0;
@@ -269,7 +275,7 @@ impl Reference {
     }
 
     /// Another replica's `(epoch, generation)`, level, length and remaining time.
-    pub fn merge(
+    pub(super) fn merge(
         &mut self,
         age: (u32, u32),
         level: u8,
@@ -296,7 +302,7 @@ impl Reference {
         self.next_probe = until;
         self.standing = match self.standing {
             _ if until > now => Standing::Cooling,
-            _ if newer_epoch => Standing::Up,
+            _ if newer_epoch && length.is_zero() => Standing::Up,
             Standing::Up => Standing::Up,
             _ => Standing::Probing,
         };

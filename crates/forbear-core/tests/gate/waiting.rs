@@ -258,30 +258,23 @@ fn a_strike_wakes_each_once_and_nobody_is_sent_before_the_new_deadline() {
 #[test]
 fn a_dropped_place_hands_its_wake_up_on() {
     let gate = gate();
-    let _ = strike(&gate, &throttled().delay(secs(5)), at(0.0));
-    let mut crowd = Crowd::park(&gate, 20, at(1.0));
-    let _ = crowd.poll(&gate, at(1.0));
-    let probe = go(&gate, at(5.0));
-    let mut now = at(7.0);
-    let _ = crowd.poll(&gate, now);
+    let slow = go(&gate, at(0.0));
+    let until = struck(bad(&gate, &slow, &throttled().delay(secs(5)), at(2.0))).retry_at.unwrap();
+    let mut crowd = Crowd::park(&gate, 20, at(2.0));
+    let probe = go(&gate, until);
+    let mut now = until.after(secs(1));
+    assert!(crowd.poll(&gate, now).is_empty(), "the probe is out for up to 5 s");
     let _ = good(&gate, &probe, now);
     let mut sent = 0;
-    while sent < 10 {
-        // Whoever is first is cancelled when it was woken and has not looked yet.
-        let first = crowd.callers.iter_mut().find(|(_, waiting)| waiting.is_some()).unwrap();
-        drop(first.1.take());
+    // Whoever is first is cancelled when it was woken and has not looked yet.
+    while let Some((_, first)) = crowd.callers.iter_mut().find(|(_, waiting)| waiting.is_some()) {
+        drop(first.take());
         sent += crowd.poll(&gate, now).len();
-        now = now.after(secs(1));
+        now = now.after(ms(500));
         assert!(now < at(60.0), "{sent} were sent");
-        if crowd.callers.iter().all(|(_, waiting)| waiting.is_none()) {
-            break;
-        }
     }
     assert!(sent >= 5, "{sent}");
-    assert_eq!(
-        view(&gate, now).waiting,
-        crowd.callers.iter().filter(|(_, waiting)| waiting.is_some()).count()
-    );
+    assert_eq!(view(&gate, now).waiting, 0);
 }
 
 /// A recovering gate without a free token at the time returned.
