@@ -286,6 +286,23 @@ fn a_caller_that_waited_with_too_little_budget_is_refused_not_sent() {
 }
 
 #[test]
+fn four_mean_deviations_must_be_left_too() {
+    let gate = gate();
+    let _ = strike(&gate, &throttled().delay(secs(1)), at(0.0));
+    let probe = go(&gate, at(1.0));
+    let _ = good(&gate, &probe, at(1.2));
+    let next = go(&gate, at(1.3));
+    let _ = good(&gate, &next, at(1.9));
+    // The mean is 250 ms, the mean deviation 100 ms.
+    let (now, ask) = (at(3.0), Ask::new(at(2.0)));
+    assert_eq!(
+        refused_as(&gate, &waited(ask.deadline(now.after(ms(649)))), now).cause,
+        RefusalCause::TooLate
+    );
+    let _ = go_as(&gate, &waited(ask.deadline(now.after(ms(651)))), now);
+}
+
+#[test]
 fn one_that_has_not_waited_is_always_sent() {
     let (gate, start) = learned(secs(1), ms(100));
     let _ = go_as(&gate, &Ask::new(start).deadline(start.after(ms(1))), start);

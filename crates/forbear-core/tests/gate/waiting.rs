@@ -53,6 +53,18 @@ fn jitter_adds_a_tenth_but_at_most_a_second() {
 }
 
 #[test]
+fn who_waited_for_a_verdict_waits_for_the_new_cooldown_with_jitter_too() {
+    let gate = gate();
+    let _ = strike(&gate, &throttled().delay(secs(5)), at(0.0));
+    let probe = go(&gate, at(5.0));
+    let mut waiting = Waiting::try_park(&gate, &Ask::new(at(5.0)), 1.0, at(5.0)).unwrap();
+    let _ = waiting.sleeps(at(5.0));
+    let _ = bad(&gate, &probe, &throttled().delay(secs(5)), at(5.1));
+    assert_eq!(waiting.sleeps(at(5.1)), at(10.6));
+    assert_eq!(waiting.sleeps(at(10.2)), at(10.6), "others wake it early: its time has not come");
+}
+
+#[test]
 fn jitter_is_clipped_to_fit_the_budget() {
     let gate = gate();
     let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
