@@ -12,6 +12,7 @@ use super::registry::{self, GateId};
 use super::settings::GateSettings;
 use super::shard::{self, Served, Shard};
 use super::state::{Phase, State};
+use super::tally;
 use super::ticket::{Kind, Ticket, age};
 
 /// The gate of one family, shared by all its callers.
@@ -214,7 +215,9 @@ impl Gate {
         let sent_before = match ticket.kind {
             Kind::Counted | Kind::Probe(_) => ticket.before.into(),
             Kind::Open { .. } => {
-                let others = self.sent_clearly_before(ticket.age(), ticket.sent);
+                // What is older than the tally reaches is settled below.
+                let reached = now.since(ticket.sent) < tally::REACH;
+                let others = if reached { self.sent_clearly_before(ticket.age(), ticket.sent) } else { 0 };
                 others.max(ticket.before.into())
             }
         };
