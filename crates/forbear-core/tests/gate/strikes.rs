@@ -79,6 +79,15 @@ fn an_attempt_not_refused_within_the_refusal_window_is_accepted() {
 }
 
 #[test]
+fn a_refusal_that_took_a_minute_does_not_count_itself_as_accepted() {
+    let gate = gate();
+    let [refused, neutral_one, neutral_two] = [0.0; 3].map(|seconds| go(&gate, at(seconds)));
+    let _ = (neutral(&gate, &neutral_one, at(64.0)), neutral(&gate, &neutral_two, at(64.0)));
+    let _just_sent = [64.0; 2].map(|seconds| go(&gate, at(seconds)));
+    assert!(struck(bad(&gate, &refused, &throttled().delay(secs(1)), at(64.0))).blind);
+}
+
+#[test]
 fn a_neutral_answer_is_not_accepted() {
     let gate = gate();
     let timed_out = go(&gate, at(0.0));
