@@ -12,7 +12,8 @@ use super::queue::Key;
 use super::settings::GateSettings;
 use super::shard::{self, Served, Shard};
 use super::state::{Phase, State};
-use super::ticket::{Kind, Ticket};
+use super::tally;
+use super::ticket::{Kind, Ticket, age};
 
 /// All gates of the process.
 pub(super) static GATES: Living<Gate> = Living::new();
@@ -84,7 +85,7 @@ impl Gate {
         }
         #[expect(clippy::cast_possible_truncation, reason = "the word is made of these two")]
         let (epoch, generation) = ((word >> 33) as u32, (word >> 1) as u32);
-        let before = self.count(generation, now);
+        let before = self.count(age(epoch, generation), now);
         let timed = before < TIMED_EVERY || before.is_multiple_of(TIMED_EVERY);
         Some(Ticket { gate: self.id, epoch, generation, sent: now, kind: Kind::Open { timed }, before })
     }
@@ -137,8 +138,9 @@ impl Gate {
     /// Takes the outcome of an admitted attempt.
     #[must_use]
     pub fn observe(&self, ticket: &Ticket, outcome: Outcome<'_>, now: Monotonic) -> Observed {
+        let outcome = outcome.weighed();
         let served = match outcome {
-            Outcome::Bad(..) => Some(self.served(ticket.generation, now)),
+            Outcome::Bad(..) => Some(self.served(ticket.age(), now)),
             _ => None,
         };
         let ((effect, retry_at), events) = self.with(|state| {
@@ -157,9 +159,7 @@ impl Gate {
             };
             (effect, state.retry_at())
         });
-        if ticket.kind == Kind::Counted || ticket.is_probe() {
-            self.count_answer(ticket, outcome);
-        }
+        self.count_answer(ticket, outcome);
         Observed { effect, retry_at, events }
     }
 
@@ -201,13 +201,13 @@ impl Gate {
     fn ticket(&self, state: &mut State, kind: Kind, now: Monotonic) -> Ticket {
         let before = state.counted;
         state.counted = before.saturating_add(1);
-        let _ = self.count(state.generation, now);
+        let _ = self.count(age(state.epoch, state.generation), now);
         Ticket { gate: self.id, epoch: state.epoch, generation: state.generation, sent: now, kind, before }
     }
 
     /// Counts an attempt in this thread's shard; says how many of its generation this thread sent before.
-    fn count(&self, generation: u32, now: Monotonic) -> u32 {
-        shard::mine(self.id, || Some(self.adopt_shard()), |shard| shard.sent(generation, now)).unwrap_or(0)
+    fn count(&self, age: u64, now: Monotonic) -> u32 {
+        shard::mine(self.id, || Some(self.adopt_shard()), |shard| shard.sent(age, now)).unwrap_or(0)
     }
 
     /// A shard for the calling thread: one that an ended thread left, or a new one.
@@ -228,14 +228,14 @@ impl Gate {
             Outcome::Neutral | Outcome::NotSent => false,
             Outcome::Bad(..) => return,
         };
-        shard::answered(self.id, ticket.generation, good, None);
+        shard::answered(self.id, ticket.age(), good, None);
     }
 
     /// What a generation did so far, over all threads.
-    pub(super) fn served(&self, generation: u32, now: Monotonic) -> Served {
+    pub(super) fn served(&self, age: u64, now: Monotonic) -> Served {
         let mut served = Served::default();
         for shard in self.shards.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            shard.add_to(&mut served, generation, now);
+            shard.add_to(&mut served, age, now);
         }
         served
     }
@@ -253,22 +253,24 @@ impl Gate {
         let sent_before = match ticket.kind {
             Kind::Counted | Kind::Probe(_) => ticket.before.into(),
             Kind::Open { .. } => {
-                let others = self.sent_clearly_before(ticket.generation, ticket.sent);
+                // What is older than the tally reaches is settled below.
+                let reached = now.since(ticket.sent) < tally::REACH;
+                let others = if reached { self.sent_clearly_before(ticket.age(), ticket.sent) } else { 0 };
                 others.max(ticket.before.into())
             }
         };
         let unrefused = now.before(state.window.span());
         let settled = if unrefused > ticket.sent {
-            self.sent_clearly_before(ticket.generation, unrefused).saturating_sub(1)
+            self.sent_clearly_before(ticket.age(), unrefused).saturating_sub(1)
         } else {
             0
         };
         served.good.max(sent_before.max(settled).saturating_sub(served.neutral))
     }
 
-    fn sent_clearly_before(&self, generation: u32, at: Monotonic) -> u64 {
+    fn sent_clearly_before(&self, age: u64, at: Monotonic) -> u64 {
         let shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
-        shards.iter().map(|shard| shard.sent_before(generation, at)).fold(0, u64::saturating_add)
+        shards.iter().map(|shard| shard.sent_before(age, at)).fold(0, u64::saturating_add)
     }
 }
 
@@ -283,7 +285,7 @@ impl Drop for Gate {
 /// [`Gate::observe`] instead.
 pub fn answered_open(ticket: &Ticket, good: bool, took: impl FnOnce() -> Duration) -> bool {
     let Kind::Open { timed } = ticket.kind else { return false };
-    shard::answered(ticket.gate, ticket.generation, good, (timed && good).then(took));
+    shard::answered(ticket.gate, ticket.age(), good, (timed && good).then(took));
     true
 }
 
@@ -326,7 +328,7 @@ impl State {
         let ahead = self.queue.ahead_of(key);
         let in_time = self.in_time(ask, now);
         let Phase::Recovering(recovery) = &mut self.phase else { return Ok(Kind::Counted) };
-        if ahead == 0 && recovery.has_token() {
+        if recovery.has_token_behind(ahead) {
             if !in_time {
                 return Err(self.refuse(RefusalCause::TooLate, None, now));
             }
@@ -365,11 +367,11 @@ impl State {
     /// Nothing was sent: what the ticket stood for goes to the next caller.
     fn not_sent(&mut self, ticket: &Ticket, now: Monotonic) -> Effect {
         if self.holds_lease(ticket) {
-            self.probe_from = self.probe_from.min(now);
+            self.recheck_from = self.recheck_from.min(now);
             self.hand_on();
             return Effect::ProbeEnded;
         }
-        if ticket.generation == self.generation
+        if (ticket.epoch, ticket.generation) == (self.epoch, self.generation)
             && ticket.kind == Kind::Counted
             && let Phase::Recovering(recovery) = &mut self.phase
         {

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::signal::Scope;
+
 use super::decision::Struck;
 
 /// Something an operator is told: forbear logs one WARN per strike and one INFO per recovery.
@@ -40,6 +42,16 @@ pub enum Outcome<'a> {
     Neutral,
     /// Dropped before anything was sent.
     NotSent,
+}
+
+impl Outcome<'_> {
+    /// What it means for the family: a signal out of a cache, or about one request alone, is no news.
+    pub(super) fn weighed(self) -> Self {
+        match self {
+            Self::Bad(signal, _) if signal.aged || signal.scope == Scope::Request => Self::Neutral,
+            other => other,
+        }
+    }
 }
 
 /// What an observed answer changed.

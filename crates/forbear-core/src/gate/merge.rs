@@ -71,10 +71,14 @@ impl State {
     fn merge(&mut self, other: &Transition, now: Monotonic) -> Merged {
         let until = now.after(other.remaining.min(other.length).min(self.settings.max_advertised));
         let running = matches!(self.phase, Phase::Cooling);
+        let cleared = other.epoch > self.epoch && other.length.is_zero();
         if (other.epoch, other.generation) > (self.epoch, self.generation) {
             let until =
                 if running && other.epoch == self.epoch { until.max(self.cooldown.until) } else { until };
             self.take(other, until, now);
+            if cleared && !matches!(self.phase, Phase::Open) {
+                self.begin_recovery(now);
+            }
             return Merged::Taken;
         }
         if other.epoch < self.epoch || !running || until <= self.cooldown.until {
@@ -88,18 +92,22 @@ impl State {
         (self.epoch, self.generation) = (other.epoch, other.generation);
         self.counted = 0;
         self.set_level(other.level);
-        self.pace = other.pace;
+        self.pace = other.pace.filter(|pace| pace.is_normal() && *pace > 0.0);
         let length = other.length.min(self.settings.max_advertised).max(until.since(now));
+        let from = until.before(length);
+        // The other's clock has another origin: here the signal is as old as the cool-down that it began.
+        let here = |struck: &Arc<Struck>| Arc::new(Struck { at: from, ..Struck::clone(struck) });
         self.cooldown = Cooldown {
-            from: until.before(length),
+            from,
             until,
             advertised: other.struck.as_ref().is_some_and(|struck| struck.signal.delay.is_some()),
-            struck: other.struck.clone(),
+            struck: other.struck.as_ref().map(here),
         };
         self.lease = None;
         self.fruitless = 0;
         self.grants.clear();
         self.probe_from = until;
+        self.recheck_from = self.settings.recheck.map_or(until, |every| now.after(every));
         if until > now {
             self.phase = Phase::Cooling;
             self.queue.lull_all();

@@ -55,7 +55,12 @@ impl State {
             Phase::Cooling => self.settings.recheck.is_some() && self.cooldown.advertised,
             Phase::Open | Phase::Recovering(_) => false,
         };
-        due && self.lease.is_none() && now >= self.probe_from
+        due && self.lease.is_none() && now >= self.next_probe_at()
+    }
+
+    /// When the next probe may go out, or the next recheck while the cool-down runs.
+    pub(super) fn next_probe_at(&self) -> Monotonic {
+        if matches!(self.phase, Phase::Cooling) { self.recheck_from } else { self.probe_from }
     }
 
     /// Whether this caller may be the probe: an answer must be likely within its budget, and nobody interactive waits
@@ -83,7 +88,7 @@ impl State {
         let lease = Lease { number, sent: Some(now), ends: now.after(self.settings.attempt_timeout) };
         self.lease = Some(lease);
         if let (Phase::Cooling, Some(every)) = (&self.phase, self.settings.recheck) {
-            self.probe_from = now.after(every);
+            self.recheck_from = now.after(every);
         }
         lease.tag()
     }
@@ -93,7 +98,9 @@ impl State {
         self.lease = None;
         let gap = 1_u64.checked_shl(self.fruitless.min(5)).unwrap_or(30).min(30);
         self.fruitless = self.fruitless.saturating_add(1);
-        self.probe_from = self.probe_from.max(at.after(Duration::from_secs(gap)));
+        let next = at.after(Duration::from_secs(gap));
+        self.probe_from = self.probe_from.max(next);
+        self.recheck_from = self.recheck_from.max(next);
         self.nudge();
     }
 

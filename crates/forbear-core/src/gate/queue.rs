@@ -29,6 +29,8 @@ pub(super) struct Waiter {
     /// Where the gate already decided against it.
     pub(super) refusal: Option<Refusal>,
     pub(super) waker: Option<Waker>,
+    /// When its timer fires, as it was told when it looked last.
+    pub(super) looks_at: Monotonic,
     /// Since when it is known to be woken as the first in line without having looked.
     pub(super) called: Option<Monotonic>,
 }
@@ -86,6 +88,12 @@ impl Queue {
         }
     }
 
+    /// How many ready callers are served before this one, counted up to `most`.
+    pub(super) fn ahead_at_most(&self, key: Key, most: usize) -> u32 {
+        let ahead = self.ready.range(..key).take(most).count();
+        u32::try_from(ahead).unwrap_or(u32::MAX)
+    }
+
     /// Whether somebody interactive may be served now.
     pub(super) fn interactive_is_ready(&self) -> bool {
         self.leader().is_some_and(|key| key.priority == Priority::Interactive)
@@ -104,9 +112,9 @@ impl Queue {
         self.asleep.append(&mut self.ready);
     }
 
-    /// Takes the wakers of all, so that each decides again.
-    pub(super) fn take_wakers(&mut self, into: &mut Vec<Waker>) {
+    /// Takes the wakers of all that `concerns`, so that each decides again.
+    pub(super) fn take_wakers(&mut self, into: &mut Vec<Waker>, concerns: impl Fn(&Waiter) -> bool) {
         let all = self.ready.values_mut().chain(self.asleep.values_mut());
-        into.extend(all.filter_map(|waiter| waiter.waker.take()));
+        into.extend(all.filter(|waiter| concerns(waiter)).filter_map(|waiter| waiter.waker.take()));
     }
 }

@@ -128,7 +128,19 @@ impl Recovery {
     }
 
     pub(super) fn has_token(&self) -> bool {
-        self.tokens >= 1.0 - 1e-6
+        self.has_token_behind(0)
+    }
+
+    /// Whether one is left for a caller with `ahead` others before it, when each of them has taken its own.
+    pub(super) fn has_token_behind(&self, ahead: usize) -> bool {
+        self.wanting(ahead) <= 1e-6
+    }
+
+    /// What is missing to a token for a caller with `ahead` others before it.
+    fn wanting(&self, ahead: usize) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52 callers wait")]
+        let needed = ahead as f64 + 1.0;
+        (needed - self.tokens).max(0.0)
     }
 
     /// Gives back a right that was not used.
@@ -138,9 +150,7 @@ impl Recovery {
 
     /// When a caller with `ahead` others before it is served at the present pace.
     pub(super) fn turn(&self, ahead: usize) -> Monotonic {
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^52 callers wait")]
-        let needed = (ahead as f64 + 1.0 - self.tokens).max(0.0);
-        let seconds = self.curve.seconds_for(needed, self.clock);
+        let seconds = self.curve.seconds_for(self.wanting(ahead), self.clock);
         self.at.after(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
     }
 

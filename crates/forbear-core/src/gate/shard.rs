@@ -16,8 +16,8 @@ use super::tally::Tally;
 #[derive(Debug, Default)]
 pub(super) struct Shard {
     owned: AtomicBool,
-    /// The generation that the four counts below belong to.
-    generation: AtomicU32,
+    /// The epoch and generation that the four counts below belong to.
+    age: AtomicU64,
     sent: AtomicU32,
     good: AtomicU32,
     neutral: AtomicU32,
@@ -88,10 +88,10 @@ pub(super) fn mine<T>(
 }
 
 /// Counts the answer to an attempt that an open gate let through: nothing shared is touched.
-pub(super) fn answered(id: Id, generation: u32, good: bool, took: Option<Duration>) {
+pub(super) fn answered(id: Id, age: u64, good: bool, took: Option<Duration>) {
     let adopt = || GATES.find(id).map(|gate| gate.adopt_shard());
     let _ = mine(id, adopt, |shard| {
-        if shard.enter(generation) {
+        if shard.enter(age) {
             let count = if good { &shard.good } else { &shard.neutral };
             count.store(count.load(Relaxed).saturating_add(1), Relaxed);
         }
@@ -107,23 +107,23 @@ impl Shard {
         self.owned.compare_exchange(false, true, Relaxed, Relaxed).is_ok()
     }
 
-    /// Turns to `generation` where it is newer; false where it is older than what is counted here.
-    fn enter(&self, generation: u32) -> bool {
-        let counted = self.generation.load(Relaxed);
-        if counted < generation {
+    /// Turns to the generation of this age where it is newer; false where it is older than what is counted here.
+    fn enter(&self, age: u64) -> bool {
+        let counted = self.age.load(Relaxed);
+        if counted < age {
             for count in [&self.sent, &self.good, &self.neutral] {
                 count.store(0, Relaxed);
             }
-            self.generation.store(generation, Relaxed);
+            self.age.store(age, Relaxed);
         }
-        counted <= generation
+        counted <= age
     }
 
-    /// Counts one attempt of `generation`, and says how many this thread counted before it.
-    pub(super) fn sent(&self, generation: u32, now: Monotonic) -> u32 {
+    /// Counts one attempt of the generation of this age, and says how many this thread counted before it.
+    pub(super) fn sent(&self, age: u64, now: Monotonic) -> u32 {
         self.tally.count(now);
         self.total.store(self.total.load(Relaxed).saturating_add(1), Relaxed);
-        if !self.enter(generation) {
+        if !self.enter(age) {
             return 0;
         }
         let before = self.sent.load(Relaxed);
@@ -155,10 +155,10 @@ impl Shard {
         (Duration::from_nanos(times.0), Duration::from_nanos(times.1), times.2)
     }
 
-    /// Adds what this thread did of `generation` to `served`.
-    pub(super) fn add_to(&self, served: &mut Served, generation: u32, now: Monotonic) {
+    /// Adds what this thread did of the generation of this age to `served`.
+    pub(super) fn add_to(&self, served: &mut Served, age: u64, now: Monotonic) {
         served.total = served.total.saturating_add(self.total.load(Relaxed));
-        if self.generation.load(Relaxed) != generation {
+        if self.age.load(Relaxed) != age {
             return;
         }
         served.sent = served.sent.saturating_add(self.sent.load(Relaxed).into());
@@ -173,9 +173,9 @@ impl Shard {
         served.minute = served.minute.saturating_add(minute);
     }
 
-    /// How many attempts of `generation` this thread sent clearly before `sent`.
-    pub(super) fn sent_before(&self, generation: u32, sent: Monotonic) -> u64 {
-        if self.generation.load(Relaxed) != generation {
+    /// How many attempts of the generation of this age this thread sent clearly before `sent`.
+    pub(super) fn sent_before(&self, age: u64, sent: Monotonic) -> u64 {
+        if self.age.load(Relaxed) != age {
             return 0;
         }
         u64::from(self.sent.load(Relaxed)).saturating_sub(self.tally.not_before(sent))

@@ -29,8 +29,10 @@ pub(super) struct State {
     pub(super) cooldown: Cooldown,
     /// The probe that is out, or the right to send it that somebody holds.
     pub(super) lease: Option<Lease>,
-    /// No probe goes out before.
+    /// No probe goes out before, once the cool-down is over.
     pub(super) probe_from: Monotonic,
+    /// No recheck goes out before, within the cool-down.
+    pub(super) recheck_from: Monotonic,
     /// How many probes in a row ended without news.
     pub(super) fruitless: u32,
     /// The learned pace, in attempts per second.
@@ -99,6 +101,7 @@ impl State {
             cooldown: Cooldown::default(),
             lease: None,
             probe_from: Monotonic::ORIGIN,
+            recheck_from: Monotonic::ORIGIN,
             fruitless: 0,
             pace: None,
             informed: false,
@@ -194,23 +197,28 @@ impl State {
         }
     }
 
-    /// The first in line was woken and does nothing (its future is held but not polled): the next one leads.
+    /// The first in line was woken, or its timer fired, and it does nothing (its future is held but not polled): it is
+    /// not served until it looks again, and the next one leads.
     fn pass_over_the_unresponsive(&mut self, now: Monotonic) {
-        let others = self.queue.ready.len() > 1;
-        let Some((key, waiter)) = self.queue.ready.iter_mut().next() else { return };
-        if waiter.waker.is_some() {
-            return;
-        }
-        let (key, called) = (*key, *waiter.called.get_or_insert(now));
-        if others && now.since(called) >= UNRESPONSIVE {
+        let mut passed = false;
+        while let Some((key, waiter)) = self.queue.ready.iter_mut().next() {
+            let since =
+                if waiter.waker.is_some() { waiter.looks_at } else { *waiter.called.get_or_insert(now) };
+            if now.since(since) < UNRESPONSIVE {
+                break;
+            }
+            let key = *key;
             self.queue.lull(key, now);
+            passed = true;
+        }
+        if passed {
             self.nudge();
         }
     }
 
     /// Wakes everybody, so that each decides again.
     pub(super) fn wake_all(&mut self) {
-        self.queue.take_wakers(&mut self.wakers);
+        self.queue.take_wakers(&mut self.wakers, |_| true);
     }
 
     pub(super) fn number(&mut self) -> u64 {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::signal::{Class, Scope, Signal};
+use crate::signal::{Class, Signal};
 use crate::time::Monotonic;
 
 use super::decision::Struck;
@@ -28,7 +28,7 @@ impl State {
         (accepted, served): (u64, &Served),
         now: Monotonic,
     ) -> Effect {
-        if ticket.epoch != self.epoch || signal.aged || signal.scope == Scope::Request {
+        if ticket.epoch != self.epoch {
             return Effect::None;
         }
         self.tallies.signals = self.tallies.signals.saturating_add(1);
@@ -68,8 +68,8 @@ impl State {
         self.lease = None;
         self.fruitless = 0;
         self.grants.clear();
-        self.probe_from =
-            self.settings.recheck.filter(|_| signal.delay.is_some()).map_or(until, |every| now.after(every));
+        self.probe_from = until;
+        self.recheck_from = self.settings.recheck.map_or(until, |every| now.after(every));
         self.tallies.strikes = self.tallies.strikes.saturating_add(1);
         self.events.push(Event::Strike { struck, cooldown: until.since(now), level: self.rung, blind });
         self.queue.lull_all();
@@ -108,11 +108,10 @@ impl State {
 
     /// Moves the deadline of the running cool-down to `until`.
     pub(super) fn extend_to(&mut self, until: Monotonic) {
-        if self.settings.recheck.is_none() {
-            self.probe_from = until;
-        }
+        self.probe_from = self.probe_from.max(until);
         self.cooldown.until = until;
-        self.wake_all();
+        // Whoever still fits finds the later deadline when its timer fires.
+        self.queue.take_wakers(&mut self.wakers, |waiter| !waiter.ask.fits(until));
     }
 }
 

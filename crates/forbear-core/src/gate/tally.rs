@@ -1,6 +1,11 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use std::time::Duration;
+
 use crate::time::Monotonic;
+
+/// How far back attempts are told apart by the tenth of a second.
+pub(super) const REACH: Duration = Duration::from_secs(10);
 
 const TENTH: u64 = 100_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -61,7 +66,6 @@ fn sum(cells: &[AtomicU64], within: impl Fn(u64) -> bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_minute_of_attempts_is_counted_and_older_ones_are_forgotten() {

@@ -16,7 +16,17 @@ pub struct Ticket {
     pub(super) before: u32,
 }
 
+/// Epoch and generation in one number. A new epoch counts as newer, whatever its generation: another replica's clear
+/// may bring a lower one.
+pub(super) fn age(epoch: u32, generation: u32) -> u64 {
+    u64::from(epoch) << 32 | u64::from(generation)
+}
+
 impl Ticket {
+    pub(super) fn age(&self) -> u64 {
+        age(self.epoch, self.generation)
+    }
+
     /// When the attempt was admitted.
     #[must_use]
     pub const fn sent(&self) -> Monotonic {

@@ -12,6 +12,8 @@ use super::state::{Phase, State};
 
 /// A caller that was woken as the first in line and did nothing for so long lets the next one go first.
 pub(super) const UNRESPONSIVE: Duration = Duration::from_secs(1);
+/// From this place in line on, all look equally seldom.
+const LAZIEST: usize = 60;
 
 /// What a waiting caller does next.
 #[derive(Debug)]
@@ -21,14 +23,13 @@ pub(super) enum Next {
     Refused(Refusal),
 }
 
-/// Jitter only adds: up to a tenth of the wait, at most one second, and never past the caller's deadline.
-fn jittered(until: Monotonic, draw: f64, ask: &Ask, now: Monotonic) -> Monotonic {
+/// Jitter only adds: up to a tenth of the wait, at most one second, and never so much that less than `needed` is left
+/// of the caller's budget.
+fn jittered(until: Monotonic, draw: f64, ask: &Ask, needed: Duration, now: Monotonic) -> Monotonic {
     let most = (until.since(now).checked_div(10).unwrap_or_default()).min(Duration::from_secs(1));
     let late = until.after(most.mul_f64(draw.clamp(0.0, 1.0)));
-    match ask.deadline {
-        Some(deadline) if late >= deadline => until.max(deadline.before(Duration::from_millis(1))),
-        _ => late,
-    }
+    let latest = ask.deadline.map_or(Monotonic::NEVER, |deadline| deadline.before(needed));
+    until.max(late.min(latest))
 }
 
 impl State {
@@ -56,9 +57,10 @@ impl State {
             not_before,
             jitter,
             cooldown: Monotonic::ORIGIN,
-            due: jittered(not_before, jitter, ask, now),
+            due: jittered(not_before, jitter, ask, self.time.needed(), now),
             refusal: None,
             waker: None,
+            looks_at: now,
             called: None,
         };
         let ready = !matches!(self.phase, Phase::Cooling) && waiter.due <= now;
@@ -78,8 +80,10 @@ impl State {
         self.advance(now);
         let next = self.decide(key, now);
         match next {
-            Next::Sleep(_) => {
+            Next::Sleep(until) => {
                 if let Some(waiter) = self.queue.get_mut(key) {
+                    waiter.looks_at = until;
+                    waiter.ask.waited = true;
                     waiter.called = None;
                     match &mut waiter.waker {
                         Some(held) => held.clone_from(waker),
@@ -101,16 +105,17 @@ impl State {
 
     fn decide(&mut self, key: Key, now: Monotonic) -> Next {
         let cooling = matches!(self.phase, Phase::Cooling).then_some(self.cooldown.until);
+        let needed = self.time.needed();
         let Some(waiter) = self.queue.get_mut(key) else { return Next::Ask(None) };
         let ask = waiter.ask;
         if let Some(refusal) = waiter.refusal.take() {
             return Next::Refused(refusal);
         }
-        if let Some(until) = cooling
-            && waiter.cooldown != until
-        {
+        let until = self.cooldown.until;
+        // Also where a higher epoch replaced the cool-down that it sleeps for by one that is over already.
+        if waiter.cooldown != until && (cooling.is_some() || waiter.cooldown > until) {
             waiter.cooldown = until;
-            waiter.due = jittered(until.max(waiter.not_before), waiter.jitter, &ask, now);
+            waiter.due = jittered(until.max(waiter.not_before), waiter.jitter, &ask, needed, now);
         }
         let due = waiter.due;
         let deadline = ask.deadline.unwrap_or(Monotonic::NEVER);
@@ -151,13 +156,10 @@ impl State {
     /// Is it this caller's turn?
     fn serve(&mut self, key: Key, ask: &Ask, deadline: Monotonic, now: Monotonic) -> Next {
         let leads = self.queue.leader() == Some(key);
-        // The last in line looks every second whether the first still reacts; nobody else needs a timer.
-        let idle = if self.queue.ready.keys().next_back() == Some(&key) {
-            now.after(UNRESPONSIVE)
-        } else {
-            deadline
-        };
-        let idle = idle.min(deadline);
+        // The second in line looks every second whether the first still reacts, the third every two seconds, and so on:
+        // a few looks a second however many wait, and a way past any number that do not react.
+        let seconds = self.queue.ahead_at_most(key, LAZIEST).max(1);
+        let idle = now.after(UNRESPONSIVE.saturating_mul(seconds)).min(deadline);
         let in_time = self.in_time(ask, now);
         match &mut self.phase {
             Phase::Open | Phase::Cooling => Next::Ask(None),
@@ -196,7 +198,7 @@ impl State {
     fn recheck_at(&self, key: Key) -> Option<Monotonic> {
         let first = self.queue.asleep.keys().next() == Some(&key);
         (first && self.settings.recheck.is_some() && self.cooldown.advertised)
-            .then(|| self.lease_decides_at().unwrap_or(self.probe_from))
+            .then(|| self.lease_decides_at().unwrap_or(self.recheck_from))
     }
 
     /// A grant that was not used: what it stood for goes to the next caller.

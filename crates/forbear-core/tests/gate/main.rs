@@ -1,0 +1,27 @@
+//! The gate, held to its description: one module per subject, and a reference model that random histories are
+//! compared with.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests"
+)]
+
+mod cooldown_length;
+mod faults;
+mod merge;
+mod model;
+mod operator;
+mod pace;
+mod probe;
+mod quiet;
+mod recheck;
+mod recovery;
+mod reference;
+mod strikes;
+mod support;
+mod threads;
+mod waiting;
+mod window;

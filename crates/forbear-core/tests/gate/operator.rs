@@ -1,0 +1,107 @@
+//! Pause, resume and clear.
+
+use forbear_core::gate::{Ask, Effect, Phase, RefusalCause};
+
+use super::support::*;
+
+#[test]
+fn a_pause_refuses_at_once_without_a_time_and_is_never_waited_out() {
+    let gate = gate();
+    let _ = gate.pause(at(0.0));
+    let refusal = refused(&gate, at(1.0));
+    assert_eq!((refusal.cause, refusal.retry_at, refusal.waitable), (RefusalCause::Paused, None, false));
+    let turned_away = Waiting::try_park(&gate, &Ask::new(at(1.0)), 0.0, at(1.0)).unwrap_err();
+    assert_eq!((turned_away.cause, turned_away.retry_at), (RefusalCause::Paused, None));
+    let view = view(&gate, at(1.0));
+    assert_eq!((view.phase, view.until, view.paused), (Phase::Paused, None, Some(at(0.0))));
+}
+
+#[test]
+fn a_pause_turns_away_whoever_waits() {
+    let gate = gate();
+    let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
+    let mut waiting = Waiting::park(&gate, &Ask::new(at(1.0)), at(1.0));
+    let _ = waiting.sleeps(at(1.0));
+    let _ = gate.pause(at(2.0));
+    assert_eq!(waiting.count.woken(), 1);
+    assert_eq!(waiting.turned_away(at(2.0)).cause, RefusalCause::Paused);
+    assert_eq!(view(&gate, at(2.0)).waiting, 0);
+}
+
+#[test]
+fn after_a_pause_the_gate_goes_on_where_it_was() {
+    let gate = gate();
+    let _ = gate.pause(at(0.0));
+    let _ = gate.resume(at(1.0));
+    let _ = go(&gate, at(1.0));
+    let _ = strike(&gate, &throttled().delay(secs(60)), at(2.0));
+    let _ = gate.pause(at(3.0));
+    let _ = gate.resume(at(4.0));
+    assert_eq!(refused(&gate, at(4.0)).retry_at, Some(at(62.0)));
+    let _ = gate.pause(at(5.0));
+    let _ = gate.resume(at(70.0));
+    assert!(go(&gate, at(70.0)).is_probe());
+}
+
+#[test]
+fn a_clear_starts_a_new_epoch_in_recovery_at_level_zero() {
+    let gate = gate();
+    let mut now = at(0.0);
+    for _ in 0..4 {
+        now = strike(&gate, &throttled(), now).retry_at.unwrap();
+    }
+    let _ = strike(&gate, &throttled(), now);
+    let epoch = gate.transition(now).epoch;
+    let _ = gate.clear(now);
+    let cleared = gate.transition(now);
+    assert_eq!((cleared.epoch, cleared.level, cleared.pace), (epoch + 1, 0, None));
+    assert_eq!(cleared.remaining, std::time::Duration::ZERO);
+    assert_eq!(view(&gate, now).phase, Phase::Recovering);
+    let _ = go(&gate, now);
+    let strike = strike(&gate, &throttled(), now);
+    assert_eq!(strike.level, 1);
+}
+
+#[test]
+fn a_clear_forgets_the_learned_pace() {
+    let gate = gate();
+    for i in 0..20 {
+        let ticket = go(&gate, at(0.1 * f64::from(i)));
+        let _ = good(&gate, &ticket, at(0.1 * f64::from(i)));
+    }
+    let _ = strike(&gate, &throttled().delay(secs(5)), at(2.0));
+    assert!(gate.transition(at(2.0)).pace.is_some());
+    let _ = gate.clear(at(3.0));
+    assert_eq!(gate.transition(at(3.0)).pace, None);
+}
+
+#[test]
+fn answers_from_an_older_epoch_change_nothing() {
+    let gate = gate();
+    let (bad_one, good_one, neutral_one) = (go(&gate, at(0.0)), go(&gate, at(0.0)), go(&gate, at(0.0)));
+    let _ = strike(&gate, &throttled().delay(secs(5)), at(0.0));
+    let probe = go(&gate, at(5.0));
+    let _ = gate.clear(at(5.1));
+    let before = gate.transition(at(5.1));
+    for ticket in [bad_one, probe] {
+        assert_eq!(bad(&gate, &ticket, &throttled().delay(secs(60)), at(5.1)).effect, Effect::None);
+    }
+    for ticket in [good_one, neutral_one, probe] {
+        let _ = (good(&gate, &ticket, at(5.1)), neutral(&gate, &ticket, at(5.1)));
+        assert_eq!(not_sent(&gate, &ticket, at(5.1)), Effect::None);
+    }
+    assert_eq!(gate.transition(at(5.1)), before);
+    assert_eq!(phase(&gate, at(5.1)), Phase::Recovering);
+}
+
+#[test]
+fn a_clear_wakes_whoever_waits() {
+    let gate = gate();
+    let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
+    let mut waiting = Waiting::park(&gate, &Ask::new(at(1.0)), at(1.0));
+    assert_eq!(waiting.sleeps(at(1.0)), at(60.0));
+    let _ = gate.clear(at(2.0));
+    assert_eq!(waiting.count.woken(), 1);
+    let grant = waiting.granted(at(2.0));
+    let _ = go_as(&gate, &with_grant(Ask::new(at(1.0)), grant.as_ref()), at(2.0));
+}
