@@ -52,7 +52,8 @@ impl State {
         }
         let key = Key { priority: ask.priority, entered: ask.entered, number: self.number() };
         let waiter = Waiter {
-            ask: *ask,
+            // Whoever is served from here has waited.
+            ask: Ask { waited: true, ..*ask },
             not_before,
             jitter,
             cooldown: Monotonic::ORIGIN,
