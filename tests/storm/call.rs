@@ -22,8 +22,9 @@ pub(crate) struct Call {
     pub(crate) gate: usize,
     pub(crate) stands: Stands,
     pub(crate) served: bool,
-    /// The number of the timer that counts.
-    pub(crate) timer: u32,
+    /// When it looks again of itself, and when the next of its timers goes off.
+    pub(crate) wants: Monotonic,
+    pub(crate) planned: Monotonic,
     attempt: u32,
     floor: Duration,
     freezes: bool,
@@ -47,7 +48,8 @@ impl Call {
             gate,
             stands: Stands::New,
             served: false,
-            timer: 0,
+            wants: Monotonic::NEVER,
+            planned: Monotonic::NEVER,
             attempt: 0,
             floor: FLOOR.0,
             freezes,
@@ -108,9 +110,8 @@ impl World<'_> {
         let this = &mut self.calls[call];
         match turn {
             Turn::Sleep(until) => {
-                this.timer += 1;
-                let timer = Happens::Timer(this.timer);
-                self.plan(until, call, timer);
+                this.wants = until;
+                self.arm(call);
             }
             Turn::Ask(grant) => {
                 this.stands = Stands::New;
@@ -122,6 +123,26 @@ impl World<'_> {
             }
             Turn::Refused(_) => self.end(call),
         }
+    }
+
+    /// Plans a timer unless one goes off early enough: a later wish is looked at again then.
+    pub(crate) fn arm(&mut self, call: usize) {
+        let this = &mut self.calls[call];
+        if this.wants < this.planned {
+            let until = this.wants;
+            this.planned = until;
+            self.plan(until, call, Happens::Timer);
+        }
+    }
+
+    /// A timer goes off.
+    pub(crate) fn alarm(&mut self, call: usize) {
+        let this = &mut self.calls[call];
+        if self.now < this.planned {
+            return;
+        }
+        this.planned = Monotonic::NEVER;
+        if this.wants <= self.now { self.poll(call) } else { self.arm(call) }
     }
 
     /// An answer comes back.

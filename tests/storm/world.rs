@@ -26,8 +26,7 @@ pub(crate) enum Happens {
     /// Its answer reaches the caller: good, or the seconds of its `Retry-After`.
     Good(u32),
     Limited(u32, Option<Duration>),
-    /// A timer of this number.
-    Timer(u32),
+    Timer,
     Deadline,
 }
 
@@ -136,11 +135,7 @@ impl World<'_> {
             Happens::Arrive(attempt) => self.arrive(call, attempt),
             Happens::Good(attempt) => self.answered(call, attempt, Answer::Good),
             Happens::Limited(attempt, hint) => self.answered(call, attempt, Answer::Limited(hint)),
-            Happens::Timer(number) => {
-                if self.calls[call].timer == number {
-                    self.poll(call);
-                }
-            }
+            Happens::Timer => self.alarm(call),
             Happens::Deadline => self.give_up(call),
         }
     }
