@@ -106,7 +106,12 @@ impl Queue {
 
     /// Takes the wakers of all, so that each decides again.
     pub(super) fn take_wakers(&mut self, into: &mut Vec<Waker>) {
+        self.take_wakers_of(|_| true, into);
+    }
+
+    /// Takes the wakers of those whose ask is one of `whose`.
+    pub(super) fn take_wakers_of(&mut self, whose: impl Fn(&Ask) -> bool, into: &mut Vec<Waker>) {
         let all = self.ready.values_mut().chain(self.asleep.values_mut());
-        into.extend(all.filter_map(|waiter| waiter.waker.take()));
+        into.extend(all.filter(|waiter| whose(&waiter.ask)).filter_map(|waiter| waiter.waker.take()));
     }
 }

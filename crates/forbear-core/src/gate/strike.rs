@@ -106,13 +106,14 @@ impl State {
         Effect::Extended
     }
 
-    /// Moves the deadline of the running cool-down to `until`.
+    /// Moves the deadline of the running cool-down to `until`. Whom it no longer fits is told at once; everybody else
+    /// sees it when their own time comes, so that a burst of late refusals does not wake the whole queue for each.
     pub(super) fn extend_to(&mut self, until: Monotonic) {
         if self.settings.recheck.is_none() {
             self.probe_from = until;
         }
         self.cooldown.until = until;
-        self.wake_all();
+        self.queue.take_wakers_of(|ask| !ask.fits(until), &mut self.wakers);
     }
 }
 
