@@ -13,8 +13,13 @@
 //! | [`retry`] | whether and when a logical request is sent again |
 //! | [`health`] | what an operator is shown |
 
+pub mod budget;
 pub mod dialect;
+pub mod families;
 pub mod gate;
+pub mod health;
+mod living;
+pub mod retry;
 pub mod signal;
 pub mod time;
 pub mod url;

@@ -1,1 +1,3 @@
 //! Tower middleware for outbound HTTP.
+
+pub mod body;

@@ -2,17 +2,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::living::{Id, Living};
 use crate::time::Monotonic;
 
 use super::ask::Ask;
 use super::decision::{Decision, Refusal, RefusalCause};
 use super::event::{Effect, Event, Outcome};
 use super::queue::Key;
-use super::registry::{self, GateId};
 use super::settings::GateSettings;
 use super::shard::{self, Served, Shard};
 use super::state::{Phase, State};
 use super::ticket::{Kind, Ticket};
+
+/// All gates of the process.
+pub(super) static GATES: Living<Gate> = Living::new();
 
 /// The gate of one family, shared by all its callers.
 ///
@@ -20,7 +23,8 @@ use super::ticket::{Kind, Ticket};
 /// through one short lock.
 #[derive(Debug)]
 pub struct Gate {
-    id: GateId,
+    id: Id,
+    name: Arc<str>,
     /// Open or not, epoch and generation: all that the happy path reads.
     word: AtomicU64,
     state: Mutex<State>,
@@ -46,25 +50,29 @@ fn word(open: bool, epoch: u32, generation: u32) -> u64 {
 }
 
 impl Gate {
-    /// A gate that is open.
+    /// The gate of the family or partition `name`; open.
     #[must_use]
-    pub fn new(settings: Arc<GateSettings>) -> Arc<Self> {
-        registry::register(|id| Self {
+    pub fn new(name: impl Into<Arc<str>>, settings: Arc<GateSettings>) -> Arc<Self> {
+        let name = name.into();
+        GATES.add(|id| Self {
             id,
+            name,
             word: AtomicU64::new(word(true, 0, 0)),
             state: Mutex::new(State::new(settings)),
             shards: Mutex::new(Vec::new()),
         })
     }
 
-    pub(super) fn id(&self) -> GateId {
-        self.id
+    /// The name of the family it belongs to.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     /// The gate that admitted an attempt, if it still lives.
     #[must_use]
     pub fn of(ticket: &Ticket) -> Option<Arc<Self>> {
-        registry::find(ticket.gate)
+        GATES.find(ticket.gate)
     }
 
     /// The happy path: a ticket where the gate is open, without a lock. `None` means: use [`Gate::admit`].
@@ -79,6 +87,36 @@ impl Gate {
         let before = self.count(generation, now);
         let timed = before < TIMED_EVERY || before.is_multiple_of(TIMED_EVERY);
         Some(Ticket { gate: self.id, epoch, generation, sent: now, kind: Kind::Open { timed }, before })
+    }
+
+    /// A ticket for an attempt that another gate admitted at `sent` and that this family answered, as after a redirect
+    /// that the client followed itself. It is of the current generation only if it was sent after the last strike.
+    #[must_use]
+    pub fn foreign(&self, sent: Monotonic) -> Ticket {
+        let state = self.lock();
+        let late = state.cooldown.struck.is_none() || sent > state.cooldown.from;
+        let generation = if late { state.generation } else { state.generation.wrapping_sub(1) };
+        Ticket {
+            gate: self.id,
+            epoch: state.epoch,
+            generation,
+            sent,
+            kind: Kind::Counted,
+            before: state.counted,
+        }
+    }
+
+    /// Whether nothing would be lost with this gate: open at level 0, and nobody waits.
+    #[must_use]
+    pub fn is_idle(&self, now: Monotonic) -> bool {
+        let (idle, _) = self.with(|state| {
+            state.advance(now);
+            matches!(state.phase, Phase::Open)
+                && state.pause.is_none()
+                && state.level(now) == 0
+                && state.queue.len() == 0
+        });
+        idle
     }
 
     /// Decides whether `ask` may send now. Events are what an operator is to be told; they come from time that passed.
@@ -236,7 +274,7 @@ impl Gate {
 
 impl Drop for Gate {
     fn drop(&mut self) {
-        registry::unregister(self.id);
+        GATES.remove(self.id);
     }
 }
 

@@ -25,7 +25,6 @@ mod probe;
 mod queue;
 mod recovery;
 mod refusal_window;
-mod registry;
 mod settings;
 mod shard;
 mod state;

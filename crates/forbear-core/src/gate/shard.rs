@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::time::Monotonic;
 
-use super::registry::{self, GateId};
+use crate::living::Id;
+
+use super::engine::GATES;
 use super::tally::Tally;
 
 /// One thread's counts of one gate. Only the owning thread writes; plain loads and stores.
@@ -59,7 +61,7 @@ impl Drop for Mine {
 /// Runs `with` on this thread's shard of a gate, made by `adopt` where the thread has none yet.
 /// `None` while the thread is being torn down.
 pub(super) fn mine<T>(
-    id: GateId,
+    id: Id,
     adopt: impl FnOnce() -> Option<Arc<Shard>>,
     with: impl FnOnce(&Shard) -> T,
 ) -> Option<T> {
@@ -86,8 +88,8 @@ pub(super) fn mine<T>(
 }
 
 /// Counts the answer to an attempt that an open gate let through: nothing shared is touched.
-pub(super) fn answered(id: GateId, generation: u32, good: bool, took: Option<Duration>) {
-    let adopt = || registry::find(id).map(|gate| gate.adopt_shard());
+pub(super) fn answered(id: Id, generation: u32, good: bool, took: Option<Duration>) {
+    let adopt = || GATES.find(id).map(|gate| gate.adopt_shard());
     let _ = mine(id, adopt, |shard| {
         if shard.enter(generation) {
             let count = if good { &shard.good } else { &shard.neutral };

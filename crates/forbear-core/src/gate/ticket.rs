@@ -1,13 +1,13 @@
 use crate::time::Monotonic;
 
-use super::registry::GateId;
+use crate::living::Id;
 
 /// Proof that an attempt was admitted; its answer is observed with it.
 ///
 /// A small value without a reference count, so that the happy path shares nothing between threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
-    pub(super) gate: GateId,
+    pub(super) gate: Id,
     pub(super) epoch: u32,
     pub(super) generation: u32,
     pub(super) sent: Monotonic,

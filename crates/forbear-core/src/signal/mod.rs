@@ -1,8 +1,10 @@
 //! What a response says about a limit.
 
+pub(crate) mod hint;
 mod reason;
 
 pub use reason::Reason;
+pub(crate) use reason::clean;
 
 use std::fmt;
 use std::time::Duration;

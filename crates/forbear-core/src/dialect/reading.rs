@@ -1,0 +1,58 @@
+use http::StatusCode;
+
+use crate::signal::{Delay, Reason, Signal};
+
+/// What a response means for its family.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// The vendor serves: an unclassified 2xx, 3xx, 404, 409 or 422.
+    Good,
+    /// The vendor limits. Where the signal is [`aged`](Signal::aged) it is waited for, but neutral for the family.
+    Bad(Signal),
+    /// It says nothing of the vendor: another 4xx, an unclassified 5xx, and whatever came out of a cache.
+    Neutral,
+}
+
+impl Verdict {
+    /// The verdict on an unclassified response that comes from the vendor itself.
+    #[must_use]
+    pub fn unclassified(status: StatusCode) -> Self {
+        match status.as_u16() {
+            200..400 | 404 | 409 | 422 => Self::Good,
+            _ => Self::Neutral,
+        }
+    }
+}
+
+/// What a dialect read in a response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reading {
+    /// What the response means for its family.
+    pub verdict: Verdict,
+    /// A delay on a response that is no signal: it may steer pacing, and never strikes.
+    pub information: Option<Delay>,
+    /// Why that delay is advised, where it is known: `poll-interval`. A signal carries its own reason.
+    pub reason: Option<Reason>,
+}
+
+impl Reading {
+    /// The signal, where the response is one.
+    #[must_use]
+    pub fn signal(&self) -> Option<&Signal> {
+        match &self.verdict {
+            Verdict::Bad(signal) => Some(signal),
+            _ => None,
+        }
+    }
+
+    /// The signal, taken out, where the response is one.
+    #[must_use]
+    pub fn into_signal(self) -> Option<Signal> {
+        match self.verdict {
+            Verdict::Bad(signal) => Some(signal),
+            _ => None,
+        }
+    }
+}

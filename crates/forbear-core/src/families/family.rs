@@ -1,0 +1,117 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::dialect::Dialect;
+use crate::gate::{GateSettings, Ladder};
+
+/// The routes of one vendor that share a limit.
+#[derive(Debug, Clone)]
+pub struct Family {
+    pub(super) name: String,
+    pub(super) hosts: Vec<String>,
+    pub(super) routes: Vec<(String, String)>,
+    pub(super) gate: GateSettings,
+    pub(super) dialect: Dialect,
+}
+
+impl Family {
+    /// A family without hosts yet. Health, events and errors show `name`.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            hosts: Vec::new(),
+            routes: Vec::new(),
+            gate: GateSettings::registered(),
+            dialect: Dialect::standard(),
+        }
+    }
+
+    /// Every route of this host. `api.example.com` holds for every port, `api.example.com:8443` for that port alone.
+    #[must_use]
+    pub fn host(mut self, host: impl Into<String>) -> Self {
+        self.hosts.push(host.into());
+        self
+    }
+
+    /// The routes of `host` whose path matches `path`: `/v8/finance/{*rest}`, `/orders/{id}`. A route wins over a
+    /// [`Family::host`], a literal segment over a parameter.
+    #[must_use]
+    pub fn route(mut self, host: impl Into<String>, path: impl Into<String>) -> Self {
+        self.routes.push((host.into(), path.into()));
+        self
+    }
+
+    /// The cool-downs after `Throttled` signals without an advertised delay (2, 5, 15, 30, 60 min).
+    #[must_use]
+    pub fn throttled_ladder(mut self, ladder: Ladder) -> Self {
+        self.gate = self.gate.throttled_ladder(ladder);
+        self
+    }
+
+    /// The cool-downs after `Overloaded` signals without an advertised delay (5 s doubling to 5 min).
+    #[must_use]
+    pub fn overloaded_ladder(mut self, ladder: Ladder) -> Self {
+        self.gate = self.gate.overloaded_ladder(ladder);
+        self
+    }
+
+    /// All numbers that its gate decides by.
+    #[must_use]
+    pub fn gate(mut self, settings: GateSettings) -> Self {
+        self.gate = settings;
+        self
+    }
+
+    /// How its vendor phrases signals ([`Dialect::standard`]).
+    #[must_use]
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+}
+
+/// Names a request's family outright, as a request extension, instead of matching its host.
+///
+/// A name that no family has is an error, whatever the policy for unknown hosts: it can only be a mistake.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FamilyName(Cow<'static, str>);
+
+impl FamilyName {
+    /// A name known when the program is built.
+    #[must_use]
+    pub const fn from_static(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
+
+    /// A name known at run time.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(Cow::Owned(name.into()))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for FamilyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What happens to a request whose host no family has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Unknown {
+    /// Its host (with port, where it is not the default) is a family of its own, made when it first signals a limit.
+    #[default]
+    PerHost,
+    /// It is refused: for programs that may call known vendors only.
+    Refuse,
+    /// It is sent, and its answer changes nothing.
+    PassThrough,
+}

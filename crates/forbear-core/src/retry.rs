@@ -1,0 +1,182 @@
+//! Whether and when a logical request is sent again.
+
+use std::time::Duration;
+
+use http::{HeaderMap, Method};
+
+use crate::budget::Budget;
+use crate::signal::Signal;
+use crate::time::Monotonic;
+
+/// The wait before a second attempt that no vendor asked for; it doubles with every limited answer.
+const FLOOR: Duration = Duration::from_millis(250);
+/// Where the doubling ends.
+const HIGHEST_FLOOR: Duration = Duration::from_secs(8);
+/// The total that a logical request without a budget waits.
+const UNBUDGETED: Duration = Duration::from_secs(60);
+
+/// What one logical request has been through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct History {
+    limited: u32,
+    first_wait: Option<Monotonic>,
+}
+
+/// What is done with a limited answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// The caller gets it.
+    Return(Ended),
+    /// It is let go, and the request sent again at `until` or later (plus jitter that fits).
+    Retry {
+        /// The latest of the hint, the floor and the family's own deadline.
+        until: Monotonic,
+    },
+}
+
+/// Why a logical request is not sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Ended {
+    /// The vendor says that it will not help: an exhausted quota, a ban, an explicit do-not-retry.
+    NotRetryable,
+    /// It may have been carried out, and repeating it is not safe.
+    NotSafe,
+    /// The wait does not fit the budget, or the 60 s of a request without one.
+    DoesNotFit,
+}
+
+impl History {
+    /// Decides about a limited answer. `safe` says whether the request may be repeated even if it was carried out,
+    /// `retry_at` is when its family is called again.
+    #[must_use]
+    pub fn after(
+        &mut self,
+        signal: &Signal,
+        safe: bool,
+        budget: &Budget,
+        retry_at: Option<Monotonic>,
+        now: Monotonic,
+    ) -> After {
+        let floor =
+            FLOOR.saturating_mul(1_u32.checked_shl(self.limited).unwrap_or(u32::MAX)).min(HIGHEST_FLOOR);
+        self.limited = self.limited.saturating_add(1);
+        if !signal.retryable {
+            return After::Return(Ended::NotRetryable);
+        }
+        if !safe && !signal.not_executed {
+            return After::Return(Ended::NotSafe);
+        }
+        let hint = signal.delay.map_or(Duration::ZERO, |delay| delay.duration);
+        let until = now.after(hint.max(floor)).max(retry_at.unwrap_or(now));
+        if self.wait_limit(budget, now).fits(until) {
+            After::Retry { until }
+        } else {
+            After::Return(Ended::DoesNotFit)
+        }
+    }
+
+    /// Until when this logical request may wait: its budget, or 60 s from its first wait where it has none.
+    #[must_use]
+    pub fn wait_limit(&mut self, budget: &Budget, now: Monotonic) -> Budget {
+        match budget.deadline() {
+            Some(_) => *budget,
+            None => Budget::until(self.first_wait.get_or_insert(now).after(UNBUDGETED)),
+        }
+    }
+}
+
+/// Whether a request may be repeated even if it was carried out: the method is idempotent (RFC 9110 section 9.2.2), or
+/// it carries an `Idempotency-Key`.
+#[must_use]
+pub fn is_safe_to_repeat(method: &Method, headers: &HeaderMap) -> bool {
+    method.is_idempotent() || headers.contains_key("idempotency-key")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signal::Class;
+    use http::StatusCode;
+
+    fn at(millis: u64) -> Monotonic {
+        Monotonic::ORIGIN.after(Duration::from_millis(millis))
+    }
+
+    fn throttled() -> Signal {
+        Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS)
+    }
+
+    fn waits(signal: &Signal, answers: usize) -> Vec<u128> {
+        let mut history = History::default();
+        let budget = Budget::until(Monotonic::NEVER);
+        (0..answers)
+            .map(|_| match history.after(signal, true, &budget, None, at(0)) {
+                After::Retry { until } => until.since(at(0)).as_millis(),
+                After::Return(ended) => panic!("{ended:?}"),
+            })
+            .collect()
+    }
+
+    // kubernetes/kubernetes#26871, kubernetes/kubernetes#27965: no hint is neither "never" nor "at once".
+    #[test]
+    fn without_a_hint_the_floor_doubles_to_eight_seconds() {
+        assert_eq!(waits(&throttled(), 8), [250, 500, 1000, 2000, 4000, 8000, 8000, 8000]);
+    }
+
+    // kubescape/kubevuln#754: a hint of zero must not become a hot loop.
+    #[test]
+    fn a_hint_of_zero_waits_the_floor() {
+        assert_eq!(waits(&throttled().delay(Duration::ZERO), 3), [250, 500, 1000]);
+        assert_eq!(waits(&throttled().delay(Duration::from_secs(3)), 5), [3000, 3000, 3000, 3000, 4000]);
+    }
+
+    // hashicorp/go-retryablehttp#272, googleapis/google-cloud-rust#2307: never sleep to a deadline that cannot be met.
+    #[test]
+    fn a_wait_that_does_not_fit_ends_at_once() {
+        let mut history = History::default();
+        let budget = Budget::until(at(5000));
+        let signal = throttled().delay(Duration::from_secs(10));
+        assert_eq!(history.after(&signal, true, &budget, None, at(0)), After::Return(Ended::DoesNotFit));
+        let mut history = History::default();
+        let retry_at = Some(at(5000));
+        assert_eq!(
+            history.after(&throttled(), true, &budget, retry_at, at(0)),
+            After::Return(Ended::DoesNotFit)
+        );
+    }
+
+    #[test]
+    fn without_a_budget_the_total_wait_is_a_minute() {
+        let mut history = History::default();
+        let signal = throttled().delay(Duration::from_secs(40));
+        assert_eq!(
+            history.after(&signal, true, &Budget::UNLIMITED, None, at(0)),
+            After::Retry { until: at(40_000) }
+        );
+        let second = history.after(&signal, true, &Budget::UNLIMITED, None, at(40_000));
+        assert_eq!(second, After::Return(Ended::DoesNotFit));
+    }
+
+    // KittyCAD/kittycad.rs#1042, traefik/traefik#8990, http4s/http4s#712: a POST is not billed twice.
+    #[test]
+    fn only_what_was_not_carried_out_is_repeated_unsafely() {
+        let mut history = History::default();
+        let overloaded =
+            Signal::new(Class::Overloaded, StatusCode::SERVICE_UNAVAILABLE).delay(Duration::from_secs(1));
+        let budget = Budget::UNLIMITED;
+        assert_eq!(history.after(&overloaded, false, &budget, None, at(0)), After::Return(Ended::NotSafe));
+        assert!(matches!(history.after(&overloaded, true, &budget, None, at(0)), After::Retry { .. }));
+        assert!(matches!(history.after(&throttled(), false, &budget, None, at(0)), After::Retry { .. }));
+        let exhausted = Signal::new(Class::Exhausted, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(history.after(&exhausted, true, &budget, None, at(0)), After::Return(Ended::NotRetryable));
+    }
+
+    #[test]
+    fn an_idempotency_key_makes_a_post_repeatable() {
+        let mut headers = HeaderMap::new();
+        assert!(is_safe_to_repeat(&Method::PUT, &headers) && !is_safe_to_repeat(&Method::POST, &headers));
+        headers.insert("idempotency-key", http::HeaderValue::from_static("1"));
+        assert!(is_safe_to_repeat(&Method::POST, &headers));
+    }
+}

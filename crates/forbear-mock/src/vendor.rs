@@ -1,0 +1,168 @@
+//! The vendor a test holds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wiremock::MockServer;
+
+use crate::engine::Engine;
+use crate::{Attempts, MockService, Script, wire};
+
+/// The authority of a vendor without a socket; `.test` never resolves (RFC 6761, section 6.2).
+const IN_PROCESS: &str = "vendor.test";
+
+/// A vendor that answers from scripts and logs every attempt.
+///
+/// Clones share scripts, log and socket; the socket closes, with every connection on it, when the last clone is
+/// dropped.
+#[derive(Clone, Debug)]
+pub struct MockVendor {
+    engine: Arc<Engine>,
+    server: Option<Arc<MockServer>>,
+}
+
+impl MockVendor {
+    /// Starts a vendor on a free port of 127.0.0.1.
+    ///
+    /// # Panics
+    ///
+    /// When no loopback port can be bound.
+    pub async fn start() -> Self {
+        let engine = Arc::new(Engine::default());
+        let server = wire::serve(Arc::clone(&engine)).await;
+        Self { engine, server: Some(Arc::new(server)) }
+    }
+
+    /// A vendor without a socket, called through [`service`](Self::service) only.
+    #[must_use]
+    pub fn in_process() -> Self {
+        Self { engine: Arc::default(), server: None }
+    }
+
+    /// Gives the default script: the answers on every path without a script of its own.
+    ///
+    /// # Panics
+    ///
+    /// When the list of replies is empty.
+    #[track_caller]
+    #[must_use]
+    pub fn script(self, script: impl Into<Script>) -> Self {
+        self.set_script(script);
+        self
+    }
+
+    /// Gives one path a script of its own. It matches [`Attempt::path`](crate::Attempt::path) exactly; the
+    /// query does not matter.
+    ///
+    /// # Panics
+    ///
+    /// When the list of replies is empty, or `path` does not begin with `/` or holds a query.
+    #[track_caller]
+    #[must_use]
+    pub fn route(self, path: &str, script: impl Into<Script>) -> Self {
+        self.set_route(path, script);
+        self
+    }
+
+    /// Replaces the default script while the vendor runs, and plays the new one from its beginning: this is how an
+    /// outage starts and ends. The log goes on; scripts of routes stay.
+    ///
+    /// # Panics
+    ///
+    /// As [`script`](Self::script).
+    #[track_caller]
+    pub fn set_script(&self, script: impl Into<Script>) {
+        self.engine.set_script(script.into());
+    }
+
+    /// Replaces, or first gives, the script of one path while the vendor runs.
+    ///
+    /// # Panics
+    ///
+    /// As [`route`](Self::route).
+    #[track_caller]
+    pub fn set_route(&self, path: &str, script: impl Into<Script>) {
+        check_path(path);
+        assert!(!path.contains('?'), "a route is a path without a query: {path:?} would never match");
+        self.engine.set_route(path, script.into());
+    }
+
+    /// The vendor as a Tower service, for tests under a paused clock. It shares scripts and log with the socket, if
+    /// there is one; then don't mix them under a paused clock, for their times would not compare.
+    #[must_use]
+    pub fn service(&self) -> MockService {
+        MockService::new(Arc::clone(&self.engine))
+    }
+
+    /// `http://127.0.0.1:PORT`, without a slash at the end; in process `http://vendor.test`.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        format!("http://{}", self.authority())
+    }
+
+    /// `127.0.0.1:PORT`; in process `vendor.test`.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        self.server.as_ref().map_or_else(|| IN_PROCESS.to_owned(), |server| server.address().to_string())
+    }
+
+    /// The URL of a path, which may carry a query.
+    ///
+    /// # Panics
+    ///
+    /// When `path` does not begin with `/`.
+    #[track_caller]
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        check_path(path);
+        format!("http://{}{path}", self.authority())
+    }
+
+    /// Every attempt so far, in order of arrival.
+    #[must_use]
+    pub fn attempts(&self) -> Attempts {
+        self.engine.attempts(None)
+    }
+
+    /// The attempts so far on one path, whatever their query.
+    #[must_use]
+    pub fn attempts_on(&self, path: &str) -> Attempts {
+        self.engine.attempts(Some(path))
+    }
+
+    /// Asserts that `n` attempts arrived so far.
+    ///
+    /// # Panics
+    ///
+    /// As [`Attempts::assert_count`].
+    #[track_caller]
+    pub fn assert_attempts(&self, n: usize) {
+        self.attempts().assert_count(n);
+    }
+
+    /// Asserts that `n` attempts arrived so far on one path.
+    ///
+    /// # Panics
+    ///
+    /// As [`Attempts::assert_count`].
+    #[track_caller]
+    pub fn assert_attempts_on(&self, path: &str, n: usize) {
+        self.attempts_on(path).assert_count(n);
+    }
+
+    /// Asserts that any two attempts, on whatever route, were at least `gap` apart. For one route:
+    /// `vendor.attempts_on(path).assert_gap_at_least(gap)`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Attempts::assert_gap_at_least`].
+    #[track_caller]
+    pub fn assert_gap_at_least(&self, gap: Duration) {
+        self.attempts().assert_gap_at_least(gap);
+    }
+}
+
+#[track_caller]
+fn check_path(path: &str) {
+    assert!(path.starts_with('/'), "a path begins with a slash: {path:?} does not");
+}

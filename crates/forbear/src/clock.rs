@@ -1,0 +1,61 @@
+//! The one place that reads a clock. Everything else takes `now`.
+
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
+
+use forbear_core::time::Monotonic;
+use tokio::time::Instant;
+
+/// The origin lies this far before the first reading, so that a runtime whose paused clock started earlier still
+/// counts upwards.
+const HEAD_START: Duration = Duration::from_secs(24 * 60 * 60);
+/// As good as never.
+const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+fn base() -> Instant {
+    static BASE: OnceLock<Instant> = OnceLock::new();
+    *BASE.get_or_init(Instant::now)
+}
+
+/// Now, in monotonic time: tokio's clock, so that tests can pause it.
+pub(crate) fn now() -> Monotonic {
+    from_instant(Instant::now())
+}
+
+/// A point of tokio's clock as a number.
+pub(crate) fn from_instant(at: Instant) -> Monotonic {
+    let base = base();
+    let start = Monotonic::ORIGIN.after(HEAD_START);
+    match at.checked_duration_since(base) {
+        Some(later) => start.after(later),
+        None => start.before(base.duration_since(at)),
+    }
+}
+
+/// A number as a point of tokio's clock; one that is too far away is about thirty years from the origin.
+pub(crate) fn to_instant(at: Monotonic) -> Instant {
+    let base = base();
+    let since = at.since(Monotonic::ORIGIN);
+    let later = base.checked_add(since.saturating_sub(HEAD_START).min(FAR)).unwrap_or(base);
+    later.checked_sub(HEAD_START.saturating_sub(since)).unwrap_or(later)
+}
+
+/// The wall clock: only for HTTP dates in responses that bear none of their own.
+#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
+pub(crate) fn wall() -> SystemTime {
+    SystemTime::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_give_the_same_point() {
+        let now = Instant::now();
+        for at in [now, now + Duration::from_secs(3600), now - Duration::from_millis(5)] {
+            assert_eq!(to_instant(from_instant(at)), at);
+        }
+        assert!(to_instant(Monotonic::NEVER) > now + Duration::from_secs(86_400 * 365));
+    }
+}

@@ -1,0 +1,164 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use forbear_core::gate::{Gate, Refusal, RefusalCause};
+use forbear_core::health::Short;
+use forbear_core::signal::{Reason, Signal};
+use forbear_core::time::Monotonic;
+use forbear_core::url::RedactedUrl;
+use tokio::time::Instant;
+
+use crate::clock;
+
+/// A request that was not sent, because its family cools (or a vendor asked for time on this URL).
+#[derive(Clone)]
+pub struct Cooling(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    family: Arc<str>,
+    cause: RefusalCause,
+    retry_at: Option<Monotonic>,
+    reason: Reason,
+    signal: Option<Signal>,
+    route: Option<Box<str>>,
+    url: RedactedUrl,
+    wait: Option<Wait>,
+}
+
+/// What a caller that may wait needs to do so.
+#[derive(Clone)]
+pub(crate) struct Wait {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) refused_at: Monotonic,
+}
+
+impl Cooling {
+    /// A gate's refusal.
+    pub(crate) fn gate(gate: &Arc<Gate>, refusal: Refusal, url: RedactedUrl) -> Self {
+        let wait = refusal.waitable.then(|| Wait { gate: Arc::clone(gate), refused_at: refusal.at });
+        let struck = refusal.strike.as_deref();
+        let reason = match refusal.cause {
+            RefusalCause::Paused => Reason::from_static("paused"),
+            RefusalCause::Crowded => Reason::from_static("too-many-waiting"),
+            _ => struck.map_or(Reason::from_static("recovering"), |struck| struck.signal.reason.clone()),
+        };
+        Self(Box::new(Inner {
+            family: Arc::clone(gate.name()),
+            cause: refusal.cause,
+            retry_at: refusal.retry_at,
+            reason,
+            signal: struck.map(|struck| struck.signal.clone()),
+            route: struck.map(|struck| struck.route.clone()),
+            url,
+            wait,
+        }))
+    }
+
+    /// The URL has a deadline that its vendor asked for, recorded by an earlier logical request.
+    pub(crate) fn recorded(retry_at: Monotonic, url: RedactedUrl, host: &str) -> Self {
+        Self(Box::new(Inner {
+            family: host.into(),
+            cause: RefusalCause::Cooling,
+            retry_at: Some(retry_at),
+            reason: Reason::from_static("retry-after"),
+            signal: None,
+            route: None,
+            url,
+            wait: None,
+        }))
+    }
+
+    pub(crate) fn wait(&self) -> Option<&Wait> {
+        self.0.wait.as_ref()
+    }
+
+    /// The same refusal, with what its wait ended with.
+    pub(crate) fn again(self, gate: &Arc<Gate>, refusal: Refusal) -> Self {
+        Self::gate(gate, refusal, self.0.url)
+    }
+
+    /// The family that is not called.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        &self.0.family
+    }
+
+    /// Why it is not called now.
+    #[must_use]
+    pub fn cause(&self) -> RefusalCause {
+        self.0.cause
+    }
+
+    /// When it may be called again; `None` where nobody knows (it is paused, or too many wait).
+    #[must_use]
+    pub fn retry_at(&self) -> Option<Instant> {
+        self.0.retry_at.map(clock::to_instant)
+    }
+
+    /// How long from now until it may be called again, zero where that has passed; `None` where nobody knows.
+    #[must_use]
+    pub fn retry_in(&self) -> Option<Duration> {
+        self.0.retry_at.map(|at| at.since(clock::now()))
+    }
+
+    /// The vendor's reason code, or `paused`, `too-many-waiting`, `recovering`, `retry-after`.
+    #[must_use]
+    pub fn reason(&self) -> &Reason {
+        &self.0.reason
+    }
+
+    /// The signal that closed the family, with the full hint.
+    #[must_use]
+    pub fn signal(&self) -> Option<&Signal> {
+        self.0.signal.as_ref()
+    }
+
+    /// The path, without query, of the request that met the signal.
+    #[must_use]
+    pub fn route(&self) -> Option<&str> {
+        self.0.route.as_deref()
+    }
+
+    /// The URL that was refused, without userinfo, query and fragment.
+    #[must_use]
+    pub fn url(&self) -> &RedactedUrl {
+        &self.0.url
+    }
+}
+
+impl fmt::Display for Cooling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let family = &self.0.family;
+        match self.0.cause {
+            RefusalCause::Paused => write!(f, "{family} is paused by an operator; resume it to send")?,
+            RefusalCause::Crowded => write!(f, "too many callers wait for {family}; try later, or send fewer")?,
+            RefusalCause::TooLate => write!(f, "{family} is called again, but too little of the budget is left")?,
+            _ => match self.retry_in() {
+                Some(left) => write!(f, "{family} is cooling, retry in {}", Short(left))?,
+                None => write!(f, "{family} is cooling")?,
+            },
+        }
+        if let (Some(signal), Some(route)) = (&self.0.signal, &self.0.route) {
+            write!(f, " ({} {} via {route})", signal.status.as_u16(), signal.reason)?;
+        } else {
+            write!(f, " ({})", self.0.reason)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Cooling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cooling")
+            .field("family", &self.0.family)
+            .field("cause", &self.0.cause)
+            .field("retry_in", &self.retry_in())
+            .field("reason", &self.0.reason)
+            .field("url", &self.0.url)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::error::Error for Cooling {}

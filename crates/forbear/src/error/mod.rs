@@ -1,0 +1,90 @@
+//! What can go wrong, for all layers.
+
+mod cooling;
+mod exhausted;
+mod unknown;
+
+pub use cooling::Cooling;
+pub use exhausted::{BudgetExhausted, Spent};
+pub use unknown::UnknownFamily;
+
+use std::fmt;
+
+use crate::body::BoxError;
+
+/// The one error of all layers. An inner `forbear::Error` passes through every layer unchanged, so the outermost
+/// caller matches what happened without downcasting.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A local decision not to send: the family cools, or others come first. Nothing was sent.
+    Cooling(Cooling),
+    /// The budget of the logical request is spent.
+    BudgetExhausted(BudgetExhausted),
+    /// No family has this host or name, and the policy says to refuse it. Nothing was sent.
+    UnknownFamily(UnknownFamily),
+    /// The client below failed: a transport error, or whatever else it says.
+    Client(BoxError),
+}
+
+impl Error {
+    /// Takes an inner service's error: a `forbear::Error` stays what it is, everything else is [`Error::Client`].
+    pub fn from_inner(error: impl Into<BoxError>) -> Self {
+        match error.into().downcast::<Self>() {
+            Ok(ours) => *ours,
+            Err(other) => Self::Client(other),
+        }
+    }
+
+    /// Whether nothing was sent: a local decision, which never counts as the vendor's failure.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Cooling(_) | Self::UnknownFamily(_))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cooling(cooling) => cooling.fmt(f),
+            Self::BudgetExhausted(exhausted) => exhausted.fmt(f),
+            Self::UnknownFamily(unknown) => unknown.fmt(f),
+            Self::Client(_) => f.write_str("the client failed"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Client(inner) => Some(inner.as_ref()),
+            Self::Cooling(_) | Self::BudgetExhausted(_) | Self::UnknownFamily(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_three_words() {
+        assert_eq!(size_of::<Error>(), 24);
+    }
+
+    #[test]
+    fn an_inner_error_of_ours_passes_through_unchanged() {
+        let inner = Error::UnknownFamily(UnknownFamily::name("x"));
+        let twice = Error::from_inner(Error::from_inner(Box::new(inner) as BoxError));
+        assert!(matches!(twice, Error::UnknownFamily(_)));
+        assert!(twice.is_refusal());
+    }
+
+    #[test]
+    fn a_clients_error_is_the_source_and_not_printed_twice() {
+        let error = Error::from_inner("connection reset");
+        assert_eq!(error.to_string(), "the client failed");
+        assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "connection reset");
+        assert!(!error.is_refusal());
+    }
+}

@@ -1,0 +1,34 @@
+use std::fmt;
+
+use forbear_core::url::RedactedUrl;
+
+/// A request that no family has, where the policy is to refuse such.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownFamily(Box<Asked>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Asked {
+    Name(String),
+    Url(RedactedUrl),
+}
+
+impl UnknownFamily {
+    pub(crate) fn name(name: impl Into<String>) -> Self {
+        Self(Box::new(Asked::Name(name.into())))
+    }
+
+    pub(crate) fn url(url: RedactedUrl) -> Self {
+        Self(Box::new(Asked::Url(url)))
+    }
+}
+
+impl fmt::Display for UnknownFamily {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Asked::Name(name) => write!(f, "no family is named {name:?}; register it, or correct the FamilyName"),
+            Asked::Url(url) => write!(f, "no family has {url}; register its host, or choose another Unknown policy"),
+        }
+    }
+}
+
+impl std::error::Error for UnknownFamily {}

@@ -1,0 +1,37 @@
+//! What an operator is told: one WARN per strike, one INFO per recovery.
+
+use std::time::Duration;
+
+use forbear_core::gate::Event;
+
+/// Emits what a gate has to say.
+pub(crate) fn emit(family: &str, events: &[Event]) {
+    for event in events {
+        match event {
+            Event::Strike { struck, cooldown, level, blind } => tracing::warn!(
+                family,
+                reason = struck.signal.reason.as_str(),
+                class = %struck.signal.class,
+                status = struck.signal.status.as_u16(),
+                delay_ms = millis(*cooldown),
+                advertised_ms = struck.signal.delay.map(|delay| millis(delay.duration)),
+                level,
+                blind,
+                route = &*struck.route,
+                "family cools"
+            ),
+            Event::Recovery { closed, level, pace } => tracing::info!(
+                family,
+                closed_ms = millis(*closed),
+                level,
+                pace,
+                "family recovers"
+            ),
+            _ => {}
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

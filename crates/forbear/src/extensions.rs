@@ -1,0 +1,72 @@
+//! What a request or a response carries for forbear.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use forbear_core::gate::{Gate, GrantId};
+use forbear_core::signal::Signal as Said;
+use forbear_core::time::Monotonic;
+use http::{Response, Uri};
+
+use crate::clock;
+
+/// Request extension: never park this request for a cool-down. A limited answer is returned, a refusal too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct NoWait;
+
+/// Response extension: the URL that answered, where a client follows redirects itself. The answer is charged to its
+/// family, and recorded under it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EffectiveUri(pub Uri);
+
+/// Response extension: what a limited response says, and when its family is called again. Set by
+/// [`FamilyCooldownLayer`](crate::FamilyCooldownLayer).
+#[derive(Debug, Clone)]
+pub struct Signal {
+    pub(crate) said: Arc<Said>,
+    pub(crate) retry_at: Option<Monotonic>,
+    pub(crate) gate: Option<Arc<Gate>>,
+}
+
+impl Signal {
+    /// The family it was charged to; `None` where it belongs to none.
+    #[must_use]
+    pub fn family(&self) -> Option<&str> {
+        self.gate.as_ref().map(|gate| &**gate.name())
+    }
+
+    /// How long from now until the family is called again; `None` where the signal closed nothing.
+    #[must_use]
+    pub fn retry_in(&self) -> Option<Duration> {
+        self.retry_at.map(|at| at.since(clock::now()))
+    }
+}
+
+impl Deref for Signal {
+    type Target = Said;
+
+    fn deref(&self) -> &Said {
+        &self.said
+    }
+}
+
+/// Response extension: the gate looked at it, and it is no signal in its vendor's dialect.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NoSignal;
+
+/// Request extension: a logical request that comes back from a wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    pub(crate) entered: Monotonic,
+    pub(crate) grant: Option<GrantId>,
+}
+
+/// The URL that answered, where it is known to differ from the one that was asked.
+pub(crate) fn effective_uri<B>(response: &Response<B>) -> Option<&Uri> {
+    let extensions = response.extensions();
+    let ours = extensions.get::<EffectiveUri>().map(|uri| &uri.0);
+    #[cfg(feature = "tower-http")]
+    let ours = ours.or_else(|| extensions.get::<tower_http::follow_redirect::RequestUri>().map(|uri| &uri.0));
+    ours
+}
