@@ -87,8 +87,8 @@ impl World<'_> {
     /// vendor.
     fn people(&mut self, entries: &[Monotonic]) {
         for _ in 0..self.scenario.replicas {
-            self.gates.push(Gate::new(self.scenario.gates()));
-            self.gates.push(Gate::new(Arc::new(GateSettings::automatic())));
+            self.gates.push(Gate::new("vendor", self.scenario.gates()));
+            self.gates.push(Gate::new("healthy", Arc::new(GateSettings::automatic())));
         }
         for (n, entered) in entries.iter().enumerate() {
             self.enter(*entered, 2 * (n % self.scenario.replicas));
