@@ -27,7 +27,8 @@ pub(crate) struct Call {
     pub(crate) planned: Monotonic,
     attempt: u32,
     floor: Duration,
-    freezes: bool,
+    /// How often its wait is polled before its future is only held.
+    looks: u32,
     waker: Waker,
 }
 
@@ -42,7 +43,7 @@ pub(crate) enum Stands {
 }
 
 impl Call {
-    pub(crate) fn new(ask: Ask, gate: usize, freezes: bool, waker: Waker) -> Self {
+    pub(crate) fn new(ask: Ask, gate: usize, looks: u32, waker: Waker) -> Self {
         Self {
             ask,
             gate,
@@ -52,9 +53,18 @@ impl Call {
             planned: Monotonic::NEVER,
             attempt: 0,
             floor: FLOOR.0,
-            freezes,
+            looks,
             waker,
         }
+    }
+}
+
+impl Call {
+    fn freeze(&mut self) {
+        self.stands = match std::mem::replace(&mut self.stands, Stands::Over) {
+            Stands::Parked(place) => Stands::Frozen(place),
+            other => other,
+        };
     }
 }
 
@@ -88,13 +98,6 @@ impl World<'_> {
             Ok(place) => {
                 self.calls[call].stands = Stands::Parked(place);
                 self.poll(call);
-                let this = &mut self.calls[call];
-                if this.freezes {
-                    this.stands = match std::mem::replace(&mut this.stands, Stands::Over) {
-                        Stands::Parked(place) => Stands::Frozen(place),
-                        other => other,
-                    };
-                }
             }
             Err(_) => self.end(call),
         }
@@ -110,8 +113,13 @@ impl World<'_> {
         let this = &mut self.calls[call];
         match turn {
             Turn::Sleep(until) => {
-                this.wants = until;
-                self.arm(call);
+                this.looks -= 1;
+                if this.looks == 0 {
+                    this.freeze();
+                } else {
+                    this.wants = until;
+                    self.arm(call);
+                }
             }
             Turn::Ask(grant) => {
                 this.stands = Stands::New;

@@ -168,13 +168,15 @@ fn always_without_delay() {
 
 #[test]
 fn frozen() {
-    let scenario = Scenario {
-        frozen: 700..705,
-        recovered: at(40),
-        ..Scenario::new(
-            || Box::new(Outage::new(at(30), seconds(10), seconds(5), 100.0)),
-            Load::Poisson(vec![(20.0, seconds(120))]),
-        )
-    };
-    let _ = figures("five callers never polled again", &scenario);
+    for looks in 1..=6 {
+        let scenario = Scenario {
+            frozen: (700..705, looks),
+            recovered: at(40),
+            ..Scenario::new(
+                || Box::new(Outage::new(at(30), seconds(10), seconds(5), 100.0)),
+                Load::Poisson(vec![(20.0, seconds(120))]),
+            )
+        };
+        let _ = figures(&format!("never polled after {looks}"), &scenario);
+    }
 }

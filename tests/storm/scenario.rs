@@ -25,8 +25,8 @@ pub(crate) struct Scenario {
     pub(crate) settings: GateSettings,
     /// Peaks count from here.
     pub(crate) recovered: Monotonic,
-    /// These calls are not polled again once they wait.
-    pub(crate) frozen: std::ops::Range<usize>,
+    /// These calls are never polled again after so many looks of their wait.
+    pub(crate) frozen: (std::ops::Range<usize>, u32),
 }
 
 /// When calls to the vendor enter.
@@ -49,7 +49,7 @@ impl Scenario {
             replicas: 1,
             settings: GateSettings::automatic(),
             recovered: START,
-            frozen: 0..0,
+            frozen: (0..0, 0),
         }
     }
 

@@ -108,7 +108,9 @@ impl World<'_> {
         let call = self.calls.len();
         let waker = Waker::from(Arc::new(Runnable { call, woken: Arc::clone(&self.woken) }));
         let ask = Ask::new(entered).deadline(entered.after(self.scenario.deadline));
-        self.calls.push(Call::new(ask, gate, self.scenario.frozen.contains(&call), waker));
+        let (frozen, after) = &self.scenario.frozen;
+        let looks = if frozen.contains(&call) { *after } else { u32::MAX };
+        self.calls.push(Call::new(ask, gate, looks, waker));
         let waits = matches!(self.scenario.load, Load::OneByOne(_)) && call > 0 && gate == 0;
         if !waits {
             self.plan(entered, call, Happens::Enter);
