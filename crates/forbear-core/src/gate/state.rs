@@ -194,15 +194,18 @@ impl State {
         }
     }
 
-    /// The first in line was woken and does nothing (its future is held but not polled): the next one leads.
+    /// The first in line was woken, or could go, and does nothing (its future is held but not polled): the next one
+    /// leads.
     fn pass_over_the_unresponsive(&mut self, now: Monotonic) {
         let others = self.queue.ready.len() > 1;
+        let could_go = matches!(&self.phase, Phase::Recovering(recovery) if recovery.has_token());
         let Some((key, waiter)) = self.queue.ready.iter_mut().next() else { return };
-        if waiter.waker.is_some() {
+        if waiter.waker.is_some() && !could_go {
             return;
         }
         let (key, called) = (*key, *waiter.called.get_or_insert(now));
         if others && now.since(called) >= UNRESPONSIVE {
+            self.wakers.extend(waiter.waker.take());
             self.queue.lull(key, now);
             self.nudge();
         }
