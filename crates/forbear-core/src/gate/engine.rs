@@ -137,6 +137,8 @@ impl Gate {
     /// Takes the outcome of an admitted attempt.
     #[must_use]
     pub fn observe(&self, ticket: &Ticket, outcome: Outcome<'_>, now: Monotonic) -> Observed {
+        let told = outcome;
+        let outcome = told.of_the_family();
         let served = match outcome {
             Outcome::Bad(..) => Some(self.served(ticket.generation, now)),
             _ => None,
@@ -157,7 +159,7 @@ impl Gate {
             };
             (effect, state.retry_at())
         });
-        if ticket.kind == Kind::Counted || ticket.is_probe() {
+        if ticket.kind == Kind::Counted || ticket.is_probe() || told != outcome {
             self.count_answer(ticket, outcome);
         }
         Observed { effect, retry_at, events }

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::signal::Scope;
+
 use super::decision::Struck;
 
 /// Something an operator is told: forbear logs one WARN per strike and one INFO per recovery.
@@ -42,6 +44,16 @@ pub enum Outcome<'a> {
     NotSent,
 }
 
+impl Outcome<'_> {
+    /// What it tells of the family: a signal out of a cache, or one that speaks for its own request alone, is no news.
+    pub(super) fn of_the_family(self) -> Self {
+        match self {
+            Self::Bad(signal, _) if signal.aged || signal.scope == Scope::Request => Self::Neutral,
+            other => other,
+        }
+    }
+}
+
 /// What an observed answer changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -56,4 +68,45 @@ pub enum Effect {
     Recovered,
     /// It ended the probe's lease without news.
     ProbeEnded,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use http::StatusCode;
+
+    use super::*;
+    use crate::gate::{Ask, Decision, Gate, GateSettings, Ticket};
+    use crate::signal::{Class, Scope, Signal};
+    use crate::time::Monotonic;
+
+    fn go(gate: &Gate, now: Monotonic) -> Ticket {
+        match gate.admit(&Ask::new(now), now).0 {
+            Decision::Go(ticket) => ticket,
+            Decision::Refuse(refusal) => panic!("{refusal:?}"),
+        }
+    }
+
+    #[test]
+    fn a_signal_that_is_no_news_ends_the_probe_without_a_verdict() {
+        let limited =
+            Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(5));
+        let mut aged = limited.clone();
+        aged.aged = true;
+        for signal in [aged, limited.clone().scope(Scope::Request)] {
+            let gate = Gate::new("vendor", Arc::new(GateSettings::registered()));
+            let struck = Monotonic::from_nanos(1);
+            let _ = gate.observe(&go(&gate, struck), Outcome::Bad(&limited, "/"), struck);
+            let probed = struck.after(Duration::from_secs(5));
+            let probe = go(&gate, probed);
+            assert!(probe.is_probe());
+            let observed = gate.observe(&probe, Outcome::Bad(&signal, "/"), probed);
+            assert_eq!(observed.effect, Effect::ProbeEnded);
+            assert_eq!(observed.retry_at, Some(probed.after(Duration::from_secs(1))));
+            let refused = gate.admit(&Ask::new(probed), probed.after(Duration::from_millis(500))).0;
+            assert!(matches!(refused, Decision::Refuse(_)), "{refused:?}");
+        }
+    }
 }
