@@ -38,7 +38,9 @@ pub(crate) enum Stands {
     Sent(Ticket),
     Parked(Place),
     /// Its future is held and never polled again.
-    Frozen(Place),
+    Frozen {
+        _held: Place,
+    },
     Over,
 }
 
@@ -62,7 +64,7 @@ impl Call {
 impl Call {
     fn freeze(&mut self) {
         self.stands = match std::mem::replace(&mut self.stands, Stands::Over) {
-            Stands::Parked(place) => Stands::Frozen(place),
+            Stands::Parked(place) => Stands::Frozen { _held: place },
             other => other,
         };
     }
@@ -193,7 +195,7 @@ impl World<'_> {
     pub(crate) fn give_up(&mut self, call: usize) {
         let this = &self.calls[call];
         match &this.stands {
-            Stands::Over | Stands::Frozen(_) => return,
+            Stands::Over | Stands::Frozen { .. } => return,
             Stands::Sent(ticket) => {
                 if !answered_open(ticket, false, Duration::default) {
                     let observed = self.gates[this.gate].observe(ticket, Outcome::Neutral, self.now);

@@ -25,8 +25,8 @@ pub(crate) struct Run {
     pub(crate) longest: Duration,
     /// When the last call to the vendor was over.
     pub(crate) last: Duration,
-    /// Strikes (true) and recoveries.
-    pub(crate) transitions: Vec<(Monotonic, bool)>,
+    /// Strikes and recoveries.
+    pub(crate) transitions: Vec<Monotonic>,
 }
 
 impl Run {
@@ -54,8 +54,7 @@ impl Run {
 
     /// Most strikes and recoveries in any one minute.
     pub(crate) fn restless(&self) -> usize {
-        let all: Vec<Monotonic> = self.transitions.iter().map(|(at, _)| *at).collect();
-        most_within(&all, Duration::from_secs(60), START)
+        most_within(&self.transitions, Duration::from_secs(60), START)
     }
 }
 
@@ -67,7 +66,7 @@ fn most_within(times: &[Monotonic], span: Duration, after: Monotonic) -> usize {
 }
 
 /// The median figures of several runs.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Figures {
     pub(crate) percent: f64,
     pub(crate) limited: f64,
@@ -95,8 +94,30 @@ pub(crate) fn figures(name: &str, scenario: &Scenario) -> Figures {
     };
     let Figures { percent, limited, peak, longest, last, restless } = figures;
     println!(
-        "{name:<34} served {percent:6.1} %  429s {limited:5.0}  peak {peak:4.0}  longest {longest:7.2} s  \
-         all done {last:7.2} s  transitions/min {restless:3.0}"
+        "| {name:<26} | served {percent:5.1} % | 429s {limited:4} | peak {peak:3} | longest {longest:5.2} s \
+         | all done {last:7.2} s | transitions/min {restless:2} |"
     );
     figures
+}
+
+/// What the three figures must reach.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// At least so much of the oracle, in per cent.
+    pub(crate) served: f64,
+    /// At most so many 429s.
+    pub(crate) limited: f64,
+    /// At most so many attempts in any second after recovery.
+    pub(crate) peak: f64,
+}
+
+impl Figures {
+    /// Fails where a figure is out of bounds.
+    #[track_caller]
+    pub(crate) fn within(&self, bounds: Bounds) {
+        let Bounds { served, limited, peak } = bounds;
+        assert!(self.percent >= served, "fewer than {served} % served: {self:?}");
+        assert!(self.limited <= limited, "more than {limited} 429s: {self:?}");
+        assert!(self.peak <= peak, "more than {peak} attempts in a second: {self:?}");
+    }
 }
