@@ -141,7 +141,10 @@ impl Recovery {
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52 callers wait")]
         let needed = (ahead as f64 + 1.0 - self.tokens).max(0.0);
         let seconds = self.curve.seconds_for(needed, self.clock);
-        self.at.after(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+        let wait = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        // A wait that rounds to nothing would be asked for again and again without the time moving on.
+        let least = Duration::from_nanos(u64::from(!self.has_token() || ahead > 0));
+        self.at.after(wait.max(least))
     }
 
     /// Somebody was refused for want of a place at `now`: counts as having had to wait, and runs the clock for 1 s.
@@ -219,5 +222,20 @@ mod tests {
         recovery.advance(false, turn);
         assert!(recovery.take());
         assert_eq!(recovery.turn(4).since(turn).as_millis(), 500);
+    }
+
+    #[test]
+    fn a_turn_that_has_not_come_lies_ahead() {
+        let time = AttemptTime::default();
+        let mut recovery = Recovery::new(None, true, Duration::ZERO, &time, secs(0.0));
+        let mut now = secs(0.0);
+        for _ in 0..100_000 {
+            if !recovery.take() {
+                let turn = recovery.turn(0);
+                assert!(turn > now, "{:?} at {}/s", turn, recovery.pace());
+                now = turn;
+                recovery.advance(true, now);
+            }
+        }
     }
 }
