@@ -37,7 +37,7 @@ pub struct Gate {
 pub struct Observed {
     /// What it changed.
     pub effect: Effect,
-    /// When the family may be called again; `None` while it is open.
+    /// The end of its cool-down; `None` while none runs.
     pub retry_at: Option<Monotonic>,
     /// What an operator is to be told.
     pub events: Vec<Event>,
@@ -157,7 +157,9 @@ impl Gate {
                 (Outcome::NotSent, _) => state.not_sent(ticket, now),
                 _ => state.neutral(ticket, now),
             };
-            (effect, state.retry_at())
+            // While a probe is out nobody knows the end: a caller with budget waits for the verdict.
+            let retry_at = matches!(state.phase, Phase::Cooling).then_some(state.cooldown.until);
+            (effect, retry_at)
         });
         self.count_answer(ticket, outcome);
         Observed { effect, retry_at, events }

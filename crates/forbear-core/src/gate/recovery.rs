@@ -151,7 +151,10 @@ impl Recovery {
     /// When a caller with `ahead` others before it is served at the present pace.
     pub(super) fn turn(&self, ahead: usize) -> Monotonic {
         let seconds = self.curve.seconds_for(self.wanting(ahead), self.clock);
-        self.at.after(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+        let wait = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        // A wait that rounds to nothing would be asked for again and again without the time moving on.
+        let least = Duration::from_nanos(u64::from(!self.has_token_behind(ahead)));
+        self.at.after(wait.max(least))
     }
 
     /// Somebody was refused for want of a place at `now`: counts as having had to wait, and runs the clock for 1 s.
@@ -216,6 +219,21 @@ mod tests {
         recovery.advance(false, secs(9.0));
         assert!((recovery.clock - 1.0).abs() < 1e-9);
         assert!(!recovery.over(secs(10.0)) && recovery.over(secs(15.0)));
+    }
+
+    #[test]
+    fn a_turn_that_has_not_come_lies_ahead() {
+        let time = AttemptTime::default();
+        let mut recovery = Recovery::new(None, true, Duration::ZERO, &time, secs(0.0));
+        let mut now = secs(0.0);
+        for _ in 0..100_000 {
+            if !recovery.take() {
+                let turn = recovery.turn(0);
+                assert!(turn > now, "{:?} at {}/s", turn, recovery.pace());
+                now = turn;
+                recovery.advance(true, now);
+            }
+        }
     }
 
     #[test]

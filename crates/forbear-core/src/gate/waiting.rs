@@ -53,7 +53,8 @@ impl State {
         }
         let key = Key { priority: ask.priority, entered: ask.entered, number: self.number() };
         let waiter = Waiter {
-            ask: *ask,
+            // Whoever is served from here has waited.
+            ask: Ask { waited: true, ..*ask },
             not_before,
             jitter,
             cooldown: Monotonic::ORIGIN,
@@ -146,11 +147,13 @@ impl State {
 
     /// The caller's own time has come. It is refused where the family recovers and its place is too late.
     fn rouse(&mut self, key: Key, ask: &Ask, now: Monotonic) -> Option<Refusal> {
-        let slept = self.queue.asleep.contains_key(&key);
+        if !self.queue.asleep.contains_key(&key) {
+            return None;
+        }
         self.queue.rouse(key);
         let Phase::Recovering(recovery) = &self.phase else { return None };
         let turn = recovery.turn(self.queue.ahead_of(key));
-        (slept && !ask.fits(turn)).then(|| self.refuse(RefusalCause::Recovering, Some(turn), now))
+        (!ask.fits(turn)).then(|| self.refuse(RefusalCause::Recovering, Some(turn), now))
     }
 
     /// Is it this caller's turn?

@@ -34,11 +34,11 @@ pub(super) fn minutes(minutes: u64) -> Duration {
 }
 
 pub(super) fn gate() -> Arc<Gate> {
-    Gate::new(Arc::new(GateSettings::registered()))
+    Gate::new("vendor", Arc::new(GateSettings::registered()))
 }
 
 pub(super) fn gate_with(settings: GateSettings) -> Arc<Gate> {
-    Gate::new(Arc::new(settings))
+    Gate::new("vendor", Arc::new(settings))
 }
 
 pub(super) fn throttled() -> Signal {
