@@ -3,3 +3,8 @@
 //! Each example is a module here and a small `main` beside it, so that a test can run it and look at what it did.
 
 pub mod quickstart;
+
+/// The guide's example for users' own tests holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/testing.md")]
+struct Testing;
