@@ -89,7 +89,8 @@
 //!
 //! The client is called with `Request<`[`Replay`](body::Replay)`<B>>`, so that a body can be sent again, and answers
 //! reach the caller with a [`Peeked`](body::Peeked) body. Both are [`http_body::Body`]s; a client that is generic in its
-//! body, as hyper-util's is, needs nothing. A layer that contains one it belongs inside of is reported once with
+//! body, as hyper-util's is, needs nothing: leave its body type to inference, for a client with a fixed one does not fit
+//! (`Service<Request<Replay<_>>>` is not implemented for it). A layer that contains one it belongs inside of is reported once with
 //! `tracing::error!`, with the fix.
 //!
 //! # Extensions
@@ -119,8 +120,8 @@
 //! | feature | default | gives |
 //! |---|---|---|
 //! | `budget` | yes | [`budget`] |
-//! | `retry-after` | yes | [`retry_after`] |
-//! | `cooldown` | yes | [`cooldown`] |
+//! | `retry-after` | yes | [`retry_after`], and `budget` |
+//! | `cooldown` | yes | [`cooldown`], and `budget` |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`] and [`Vendor`] exist where the three default features are on.

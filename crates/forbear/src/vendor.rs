@@ -23,6 +23,9 @@ impl<S> Vendor<S> {
 
     /// Sends one logical request: makes a clone of the stack ready, and calls it.
     ///
+    /// Where the compiler says here that `Service<Request<Replay<_>>>` is not implemented for your client, its body type
+    /// is fixed to another: leave it to inference, or write `Replay<…>` around it.
+    ///
     /// # Errors
     /// [`Error::Cooling`] where its family cools for longer than it may wait, [`Error::BudgetExhausted`] where its
     /// budget is spent, [`Error::UnknownFamily`] where no family has its host and the policy is to refuse such,
