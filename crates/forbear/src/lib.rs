@@ -126,6 +126,9 @@
 //!
 //! [`stack`] and [`Vendor`] exist where the three default features are on.
 
+// What only a layer uses that is left out.
+#![cfg_attr(not(all(feature = "budget", feature = "retry-after", feature = "cooldown")), allow(dead_code))]
+
 #[cfg(feature = "budget")]
 pub mod budget;
 #[cfg(feature = "cooldown")]

@@ -55,6 +55,7 @@ pub(crate) mod scope;
 mod service;
 
 pub use extension::Budget;
+#[cfg(any(feature = "retry-after", feature = "cooldown"))]
 pub(crate) use extension::effective;
 pub use future::BudgetFuture;
 pub use layer::BudgetLayer;
