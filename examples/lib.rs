@@ -1,1 +1,10 @@
 //! Runnable examples of forbear: `cargo run --example quickstart`.
+//!
+//! Each example is a module here and a small `main` beside it, so that a test can run it and look at what it did.
+
+pub mod quickstart;
+
+/// The guide's example for users' own tests holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/testing.md")]
+struct Testing;

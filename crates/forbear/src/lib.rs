@@ -1,4 +1,131 @@
-//! Tower middleware for outbound HTTP.
+//! Tower middleware for **outbound** HTTP that keeps to what vendors say about their limits.
+//!
+//! It reads what a vendor says, waits exactly as long as it was told and no longer than the caller can afford, stops
+//! calling a vendor that has had enough, and shows why. Three failures it prevents:
+//!
+//! - *The self-imposed outage.* A vendor says `Retry-After: 5` and its client stays away for minutes, long after the
+//!   vendor is well. Here the advertised delay is authoritative, and what repeated refusals add comes down again.
+//! - *The stampede.* One route is throttled, every other route of the vendor goes on calling, and all waiters are let
+//!   loose at once. Here one `429` cools the whole family; one probe goes out, then calls at a pace.
+//! - *The fifteen-minute call.* Each attempt waits a full `Retry-After`, whatever the call's timeout says. Here one
+//!   budget bounds the logical request, and a wait that does not fit it is not begun.
+//!
+//! # Quick start
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use bytes::Bytes;
+//! use forbear::{Error, Families, Family};
+//! use http_body_util::Empty;
+//! use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! // Two hosts that share a limit are one family. A host that nobody named gets a family of its own.
+//! let families = Families::builder()
+//!     .family(Family::new("quotes").host("query1.example.com").host("query2.example.com"))
+//!     .build()?;
+//! let client = Client::builder(TokioExecutor::new()).build_http();
+//! let vendor = forbear::stack(&families).budget(Duration::from_secs(30)).service(client);
+//!
+//! let request = http::Request::get("http://query1.example.com/v8/chart").body(Empty::<Bytes>::new())?;
+//! match vendor.send(request).await {
+//!     Ok(response) => println!("{}", response.status()),
+//!     Err(Error::Cooling(c)) => println!("{} is cooling for {:?}: {}", c.family(), c.retry_in(), c.reason()),
+//!     Err(Error::BudgetExhausted(b)) => println!("{} attempts in {:?}", b.attempts(), b.spent()),
+//!     Err(other) => return Err(other.into()),
+//! }
+//! println!("{}", families.health()); // quotes  cooling 3m58s  429 inflight_limit  via /v8/chart
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The order
+//!
+//! ```text
+//!  caller
+//!    │
+//!    ▼  BudgetLayer           the clock of the logical request starts; all below spends from it
+//!    ▼  RetryAfterLayer       the only place that waits for a vendor: as told, then sends again, within the budget
+//!    ▼  FamilyCooldownLayer   the gate, last before the wire: may this family be called now? what did it answer?
+//!    ▼
+//!  client                     hyper-util, or any Service<http::Request<_>>
+//! ```
+//!
+//! | layer | module | alone it |
+//! |---|---|---|
+//! | [`BudgetLayer`] | [`budget`] | ends a logical request at its deadline |
+//! | [`RetryAfterLayer`] | [`retry_after`] | waits as each URL's vendor asks, at most 60 s per logical request |
+//! | [`FamilyCooldownLayer`] | [`cooldown`] | refuses while a family cools, and waits for nothing |
+//!
+//! [`stack`] puts them in this order. By hand, with what each can be told:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use forbear::{BudgetLayer, Families, FamilyCooldownLayer, RetryAfterLayer, Unknown};
+//! use forbear_mock::{MockVendor, reply};
+//! use http_body_util::Empty;
+//! use tower::{ServiceBuilder, ServiceExt};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! let mock = MockVendor::in_process().script([reply(429).retry_after(5), reply(200)]);
+//! let families = Families::builder().unknown(Unknown::PerHost).build()?;
+//! let vendor = ServiceBuilder::new()
+//!     .layer(BudgetLayer::new(Duration::from_secs(30)).grace(Duration::from_secs(2)))
+//!     .layer(RetryAfterLayer::new().replay_limit(1 << 20))
+//!     .layer(FamilyCooldownLayer::new(families.clone()))
+//!     .service(mock.service());
+//!
+//! let request = http::Request::get(mock.url("/orders")).body(Empty::<bytes::Bytes>::new())?;
+//! assert_eq!(vendor.oneshot(request).await?.status(), 200);
+//! mock.assert_attempts(2);
+//! mock.assert_gap_at_least(Duration::from_secs(5));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The client is called with `Request<`[`Replay`](body::Replay)`<B>>`, so that a body can be sent again, and answers
+//! reach the caller with a [`Peeked`](body::Peeked) body. Both are [`http_body::Body`]s; a client that is generic in its
+//! body, as hyper-util's is, needs nothing: leave its body type to inference, for a client with a fixed one does not fit
+//! (`Service<Request<Replay<_>>>` is not implemented for it). A layer that contains one it belongs inside of is reported once with
+//! `tracing::error!`, with the fix.
+//!
+//! # Extensions
+//!
+//! | type | on | says |
+//! |---|---|---|
+//! | [`Budget`] | request | a deadline of its own; the earliest of all wins |
+//! | [`NoWait`] | request | never park this one: a limited answer or a refusal returns at once |
+//! | [`FamilyName`] | request | its family, instead of matching its host |
+//! | [`Priority`] | request | `Background` is served after `Interactive` while a family probes or recovers |
+//! | [`EffectiveUri`] | response, by the client | the URL that answered, where the client follows redirects itself |
+//! | [`Signal`] | response, by forbear | what the vendor said, and when its family is called again |
+//!
+//! # Errors
+//!
+//! | [`Error`] | sent? | it tells |
+//! |---|---|---|
+//! | [`Cooling`] | no | family, reason, route, and when to come back |
+//! | [`BudgetExhausted`] | mostly | which part is spent, time, attempts, and the last signal with its full hint |
+//! | [`UnknownFamily`] | no | the URL or name that no family has |
+//! | [`Client`](Error::Client) | perhaps | the client's own error, as `source` |
+//!
+//! A limited response whose wait does not fit is not an error: it is returned as the vendor sent it, with a [`Signal`].
+//!
+//! # Features
+//!
+//! | feature | default | gives |
+//! |---|---|---|
+//! | `budget` | yes | [`BudgetLayer`] |
+//! | `retry-after` | yes | [`retry_after`] |
+//! | `cooldown` | yes | [`cooldown`] |
+//! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
+//!
+//! [`stack`] and [`Vendor`] exist where the three default features are on.
+
 // What one layer does not use another does; with all layers on nothing may be unused.
 #![cfg_attr(
     not(all(feature = "budget", feature = "retry-after", feature = "cooldown")),
@@ -30,8 +157,9 @@ pub use families::{Families, FamiliesBuilder};
 pub use forbear_core::dialect::Dialect;
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};
 pub use forbear_core::gate::{GateSettings, Ladder, Priority, RefusalCause};
-pub use forbear_core::health::Health;
-pub use forbear_core::signal::{Class, Reason};
+pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal};
+pub use forbear_core::signal::{Class, Delay, Evidence, Reason, Scope};
+pub use forbear_core::url::RedactedUrl;
 
 pub use budget::Budget;
 #[cfg(feature = "budget")]
@@ -44,3 +172,8 @@ pub use retry_after::{RetryAfterLayer, RetryAfterService};
 pub use stack::{Stack, Stacked, stack};
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 pub use vendor::Vendor;
+
+/// The README's examples compile.
+#[cfg(doctest)]
+#[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", env!("CARGO_PKG_README")))]
+struct Readme;

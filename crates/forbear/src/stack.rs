@@ -71,7 +71,7 @@ impl Stack {
     }
 
     /// Puts the layers around `client`.
-    pub fn service<S>(&self, client: S) -> Vendor<Stacked<S>> {
+    pub fn service<S>(&self, client: S) -> Vendor<S> {
         Vendor::new(self.layer(client))
     }
 }

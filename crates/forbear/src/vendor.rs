@@ -2,54 +2,63 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
+use http_body::Body;
 use tower_service::Service;
 
-use crate::Error;
+use crate::body::{BoxError, Peeked, Replay};
+use crate::{Error, Stacked};
 
-/// A client with all layers around it. A [`Service`], and [`Vendor::send`] for who does not want to know about
-/// services.
+/// A client `C` with all layers around it: a [`Service`], and [`Vendor::send`] for who does not want to know about
+/// services. Clones share the families and what is remembered, each calls a clone of the client.
 #[derive(Debug, Clone)]
-pub struct Vendor<S>(S);
+pub struct Vendor<C>(Stacked<C>);
 
-impl<S> Vendor<S> {
-    pub(crate) const fn new(stacked: S) -> Self {
+impl<C> Vendor<C> {
+    pub(crate) const fn new(stacked: Stacked<C>) -> Self {
         Self(stacked)
     }
 
     /// The layers and the client, as the service they are.
-    pub fn into_inner(self) -> S {
+    pub fn into_inner(self) -> Stacked<C> {
         self.0
     }
 
     /// Sends one logical request: makes a clone of the stack ready, and calls it.
     ///
+    /// Where the compiler says here that `Service<Request<Replay<_>>>` is not implemented for your client, its body type
+    /// is fixed to another: leave it to inference, or write `Replay<…>` around it.
+    ///
     /// # Errors
     /// [`Error::Cooling`] where its family cools for longer than it may wait, [`Error::BudgetExhausted`] where its
     /// budget is spent, [`Error::UnknownFamily`] where no family has its host and the policy is to refuse such,
     /// [`Error::Client`] where the client fails. Dropping the future cancels the request and holds nothing.
-    pub async fn send<B, RB>(&self, request: Request<B>) -> Result<Response<RB>, Error>
+    pub async fn send<B, RB>(&self, request: Request<B>) -> Result<Response<Peeked<RB>>, Error>
     where
-        S: Service<Request<B>, Response = Response<RB>, Error = Error> + Clone,
+        C: Service<Request<Replay<B>>, Response = Response<RB>> + Clone,
+        C::Error: Into<BoxError>,
+        B: Body + Unpin,
+        B::Error: Into<BoxError>,
+        RB: Body,
     {
         let mut service = self.0.clone();
-        poll_fn(|cx| service.poll_ready(cx)).await?;
+        poll_fn(|cx| Service::<Request<B>>::poll_ready(&mut service, cx)).await?;
         service.call(request).await
     }
 }
 
-impl<S, R> Service<R> for Vendor<S>
+impl<C, R> Service<R> for Vendor<C>
 where
-    S: Service<R>,
+    Stacked<C>: Service<R>,
 {
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
+    type Response = <Stacked<C> as Service<R>>::Response;
+    type Error = <Stacked<C> as Service<R>>::Error;
+    type Future = <Stacked<C> as Service<R>>::Future;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, request: R) -> S::Future {
+    fn call(&mut self, request: R) -> Self::Future {
         self.0.call(request)
     }
 }

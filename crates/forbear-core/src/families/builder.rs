@@ -93,6 +93,10 @@ fn add(
         if !path.starts_with('/') {
             return Err(format!("route path {path:?} must begin with '/'"));
         }
+        // Allowed in a path, but nobody who writes it means an asterisk.
+        if path.split('/').any(|segment| segment == "*") {
+            return Err(format!("route path {path:?} has a wildcard; write it like /v1/{{*rest}}"));
+        }
         own(owners, format!("route {host}{path:?}"), &name)?;
         let entry = table.hosts.entry(host.into()).or_insert_with(HostEntry::default);
         entry.has_paths = true;
@@ -197,6 +201,7 @@ mod tests {
         assert!(problem([Family::new("a").host("x y")]).contains("not a host"));
         assert!(problem([Family::new("a").route("x.example", "v1")]).contains("must begin with '/'"));
         assert!(problem([Family::new("a").route("x.example", "/{")]).contains("/{"));
+        assert!(problem([Family::new("a").route("x.example", "/v1/*")]).contains("/v1/{*rest}"));
         let settings = GateSettings::registered().attempt_timeout(Duration::ZERO);
         assert!(problem([Family::new("a").gate(settings)]).contains("attempt_timeout"));
         assert!(problem([Family::new("a").throttled_ladder(Ladder::new([]))]).contains("throttled_ladder"));

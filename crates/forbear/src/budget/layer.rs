@@ -40,7 +40,8 @@ impl BudgetLayer {
         self
     }
 
-    /// At most `most` attempts for each logical request, redirects included (no limit).
+    /// At most `most` attempts for each logical request, redirects included (no limit). They are counted by
+    /// [`RetryAfterLayer`](crate::RetryAfterLayer); without it nothing is.
     #[must_use]
     pub const fn attempts(mut self, most: NonZeroU32) -> Self {
         self.attempts = Some(most);

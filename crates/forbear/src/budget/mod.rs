@@ -10,6 +10,8 @@
 //! | a wait would end at or after the deadline | it is not begun: the vendor's answer, or the refusal, returns at once |
 //! | the deadline comes while an attempt is in flight | the attempt is dropped: [`BudgetExhausted`](crate::BudgetExhausted) |
 //! | the same, with [`BudgetLayer::grace`] | the attempt may finish within the grace; nothing new begins |
+//! | no attempt is left, and the last one was limited | its answer returns at once |
+//! | an attempt begins although none is left, as after a redirect | [`BudgetExhausted`](crate::BudgetExhausted); it is not sent |
 //! | one budget inside another | the earlier deadline stands, and attempts count for both |
 //!
 //! **Place in the order.** Outside [`RetryAfterLayer`](crate::RetryAfterLayer), so that no wait can outlast it; inside
@@ -56,6 +58,7 @@ pub(crate) mod scope;
 mod service;
 
 pub use extension::Budget;
+#[cfg(any(feature = "retry-after", feature = "cooldown"))]
 pub(crate) use extension::effective;
 #[cfg(feature = "budget")]
 pub use future::BudgetFuture;

@@ -21,6 +21,8 @@ pub(crate) struct Spending {
     pub(crate) left: Option<u32>,
     /// Attempts sent.
     pub(crate) attempts: u32,
+    /// A layer counted the attempt that it is about to send, so that the gate below does not count it again.
+    announced: bool,
     /// The last signal that an attempt met.
     pub(crate) last_signal: Option<Arc<Signal>>,
 }
@@ -89,22 +91,33 @@ pub(crate) fn budget() -> Budget {
     with(|spending| spending.deadline).flatten().map_or(Budget::UNLIMITED, Budget::until)
 }
 
-/// Counts an attempt that is about to be sent; false where none is left.
+/// Counts an attempt that is about to be sent; false where none is left. The gate below will not count it again.
 pub(crate) fn take_attempt() -> bool {
+    count(true)
+}
+
+/// Counts an attempt at the gate, which sees all of them, unless the layer above has counted it.
+pub(crate) fn pass_attempt() -> bool {
+    with(|spending| std::mem::take(&mut spending.announced)).unwrap_or(true) || count(false)
+}
+
+fn count(announced: bool) -> bool {
     with(|spending| {
         if spending.left == Some(0) {
             return false;
         }
         spending.left = spending.left.map(|left| left.saturating_sub(1));
         spending.attempts = spending.attempts.saturating_add(1);
+        spending.announced = announced;
         true
     })
     .unwrap_or(true)
 }
 
-/// The attempt that was counted was not sent.
+/// The attempt that was announced was not sent: the gate refused it.
 pub(crate) fn give_back_attempt() {
     with(|spending| {
+        spending.announced = false;
         spending.left = spending.left.map(|left| left.saturating_add(1));
         spending.attempts = spending.attempts.saturating_sub(1);
     });

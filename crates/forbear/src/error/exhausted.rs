@@ -67,7 +67,8 @@ impl fmt::Display for BudgetExhausted {
             Spent::Attempts => "no attempt is left",
             Spent::NextWait => "the next wait does not fit",
         };
-        write!(f, "budget exhausted after {} and {attempts} attempts: {what}", Short(*spent))?;
+        let plural = if *attempts == 1 { "" } else { "s" };
+        write!(f, "budget exhausted after {} and {attempts} attempt{plural}: {what}", Short(*spent))?;
         if let Some(signal) = last_signal {
             write!(f, "; last signal {} {}", signal.status.as_u16(), signal.reason)?;
             if let Some(delay) = signal.delay {

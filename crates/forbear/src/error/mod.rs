@@ -49,7 +49,7 @@ impl fmt::Display for Error {
             Self::Cooling(cooling) => cooling.fmt(f),
             Self::BudgetExhausted(exhausted) => exhausted.fmt(f),
             Self::UnknownFamily(unknown) => unknown.fmt(f),
-            Self::Client(_) => f.write_str("the client failed"),
+            Self::Client(_) => f.write_str("the client failed, see its source"),
         }
     }
 }
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn a_clients_error_is_the_source_and_not_printed_twice() {
         let error = Error::from_inner("connection reset");
-        assert_eq!(error.to_string(), "the client failed");
+        assert_eq!(error.to_string(), "the client failed, see its source");
         assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "connection reset");
         assert!(!error.is_refusal());
     }

@@ -28,6 +28,12 @@ impl fmt::Display for UnknownFamily {
             Asked::Name(name) => {
                 write!(f, "no family is named {name:?}; register it, or correct the FamilyName")
             }
+            Asked::Url(url) if url.as_str().starts_with('/') => {
+                write!(
+                    f,
+                    "{url} has no host to find a family by; give the request an absolute URI or a FamilyName"
+                )
+            }
             Asked::Url(url) => {
                 write!(f, "no family has {url}; register its host, or choose another Unknown policy")
             }
