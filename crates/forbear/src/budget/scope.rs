@@ -22,7 +22,7 @@ pub(crate) struct Spending {
     /// Attempts sent.
     pub(crate) attempts: u32,
     /// A layer counted the attempt that it is about to send, so that the gate below does not count it again.
-    announced: bool,
+    pub(crate) announced: bool,
     /// The last signal that an attempt met.
     pub(crate) last_signal: Option<Arc<Signal>>,
 }
