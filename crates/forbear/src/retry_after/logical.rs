@@ -218,8 +218,10 @@ impl<S, B> Logical<'_, S, B> {
 
 impl Memory<'_> {
     fn record(&mut self, key: Option<Key>, until: Monotonic, now: Monotonic) {
-        self.deadlines.record(key.unwrap_or(self.key), until, *self.recorded, now);
-        *self.recorded = true;
+        // Where a budget is in scope, copies of one logical request (as hedging makes them) are known as such.
+        let before = std::mem::replace(self.recorded, true);
+        let again = scope::records().unwrap_or_default() || before;
+        self.deadlines.record(key.unwrap_or(self.key), until, again, now);
     }
 }
 
