@@ -202,7 +202,8 @@ async fn records_under_the_effective_url() {
     let gate = cooling(right.clone().oneshot(get(old.url("/old"))).await);
     assert_eq!((gate.family(), gate.route()), ("new", Some("/new")));
     assert_at_once(start);
-    (old.assert_attempts(3), new.assert_attempts(1));
+    old.assert_attempts(3);
+    new.assert_attempts(1);
 
     // In the client: forbear sees one attempt, charges the answer to the URL that spoke, and cannot stop the hop.
     let (old, new, known) = redirecting().await;
@@ -217,5 +218,6 @@ async fn records_under_the_effective_url() {
     cooling(vendor.send(get(new.url("/new"))).await);
     new.assert_attempts(1);
     assert_eq!(vendor.send(get(old.url("/old"))).await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
-    (old.assert_attempts(2), new.assert_attempts(2));
+    old.assert_attempts(2);
+    new.assert_attempts(2);
 }
