@@ -25,6 +25,8 @@ pub(crate) struct Spending {
     pub(crate) announced: bool,
     /// The last signal that an attempt met.
     pub(crate) last_signal: Option<Arc<Signal>>,
+    /// Whether it recorded a deadline for a URL.
+    pub(crate) recorded: bool,
 }
 
 thread_local! {
@@ -42,6 +44,7 @@ pub(crate) fn enter(mine: &mut Spending) -> Entered<'_> {
     if let Some(outer) = &outer {
         inside.deadline = earlier(inside.deadline, outer.deadline);
         inside.left = earlier(inside.left, outer.left);
+        inside.recorded |= outer.recorded;
     }
     let before = inside.attempts;
     swap(Some(inside));
@@ -69,6 +72,7 @@ impl Drop for Entered<'_> {
             let sent = inside.attempts.saturating_sub(self.before);
             outer.attempts = outer.attempts.saturating_add(sent);
             outer.left = outer.left.map(|left| left.saturating_sub(sent));
+            outer.recorded |= inside.recorded;
             if inside.last_signal.is_some() {
                 outer.last_signal.clone_from(&inside.last_signal);
             }
@@ -131,6 +135,11 @@ pub(crate) fn has_attempts() -> bool {
 /// Remembers the last signal, for the error that tells of an exhausted budget.
 pub(crate) fn saw(signal: &Arc<Signal>) {
     with(|spending| spending.last_signal = Some(Arc::clone(signal)));
+}
+
+/// Notes that the logical request records a deadline; whether it did so before. `None` where it is not known.
+pub(crate) fn records() -> Option<bool> {
+    with(|spending| std::mem::replace(&mut spending.recorded, true))
 }
 
 #[cfg(test)]

@@ -219,10 +219,11 @@ impl<S, B> Logical<'_, S, B> {
 impl Memory<'_> {
     fn record(&mut self, uri: Option<&Uri>, until: Monotonic, now: Monotonic) {
         let Some(deadlines) = self.deadlines.find() else { return };
-        if let Some(key) = uri.map(|uri| deadlines.key(uri)).or(self.key) {
-            deadlines.record(key, until, *self.recorded, now);
-            *self.recorded = true;
-        }
+        let Some(key) = uri.map(|uri| deadlines.key(uri)).or(self.key) else { return };
+        // Where a budget is in scope, copies of one logical request (as hedging makes them) are known as such.
+        let before = std::mem::replace(self.recorded, true);
+        let again = scope::records().unwrap_or_default() || before;
+        deadlines.record(key, until, again, now);
     }
 }
 
