@@ -116,15 +116,18 @@ impl<S, B> Logical<'_, S, B> {
         events::emit(gate.name(), &news);
         match place {
             Ok(place) => Next::Go(State::Wait { wait: Box::new(Wait::at_gate(place)) }),
-            Err(_) => Next::Return(Err(saved.give_up(None, now))),
+            Err(refusal) => {
+                let refusal = saved.refused_by(gate, &refusal);
+                Next::Return(Err(saved.give_up(refusal, now)))
+            }
         }
     }
 
     /// The gate refused: nothing was sent.
     fn refused<F, RB>(&mut self, cooling: Cooling) -> Next<F, RB> {
         let (Some(saved), Some(wait)) = (&mut *self.saved, cooling.wait()) else {
-            return Next::Return(Err(match &self.saved {
-                Some(saved) => saved.give_up(Some(cooling), clock::now()),
+            return Next::Return(Err(match &mut self.saved {
+                Some(saved) => saved.give_up(cooling, clock::now()),
                 None => Error::Cooling(cooling),
             }));
         };
@@ -132,7 +135,7 @@ impl<S, B> Logical<'_, S, B> {
         // While a probe is out nobody knows the end: who has budget waits for the verdict.
         let known = cooling.known_retry_at().filter(|_| cooling.cause() != RefusalCause::Probing);
         if known.is_some_and(|until| !saved.wait_limit(now).fits(until)) {
-            return Next::Return(Err(saved.give_up(Some(cooling), now)));
+            return Next::Return(Err(saved.give_up(cooling, now)));
         }
         let asked = saved.ask(now);
         let (place, news) = wait.gate.place(&asked, (now, fastrand::f64()), Some(wait.refused_at), now);
@@ -144,7 +147,7 @@ impl<S, B> Logical<'_, S, B> {
             }
             Err(refusal) => {
                 let gate = Arc::clone(&wait.gate);
-                Next::Return(Err(saved.give_up(Some(cooling.again(&gate, &refusal)), now)))
+                Next::Return(Err(saved.give_up(cooling.again(&gate, &refusal), now)))
             }
         }
     }
@@ -156,7 +159,7 @@ impl<S, B> Logical<'_, S, B> {
         let limit = saved.wait_limit(now);
         if !limit.fits(until) {
             let refusal = saved.refused_until(until);
-            return Next::Return(Err(saved.give_up(Some(refusal), now)));
+            return Next::Return(Err(saved.give_up(refusal, now)));
         }
         Next::Go(State::Wait { wait: Box::new(Wait::until(jittered(until, limit.deadline(), now))) })
     }
@@ -170,8 +173,8 @@ impl<S, B> Logical<'_, S, B> {
                 Next::Go(State::Ready)
             }
             Waited::Refused(gate, refusal) => {
-                let last = saved.refusal.take().map(|last| last.again(&gate, &refusal));
-                Next::Return(Err(saved.give_up(last, clock::now())))
+                let refusal = saved.refused_by(&gate, &refusal);
+                Next::Return(Err(saved.give_up(refusal, clock::now())))
             }
         }
     }
