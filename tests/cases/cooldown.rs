@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use forbear::{Error, Families};
+use forbear::{Error, Families, Family, GateSettings};
 use forbear_core::health::HealthPhase;
 use forbear_mock::{MockVendor, Reply, reply};
 use http::StatusCode;
 use tokio::task::JoinHandle;
 
-use crate::support::{Held, MILLISECOND, SECOND, answer, impatient, limited, registered, settle, stacked};
+use crate::support::{Held, MILLISECOND, SECOND, answer, get, impatient, limited, registered, settle, stacked};
 
 /// Sends one request through the stack around `held`, to where it waits for its answer.
 async fn send(families: &Families, held: &Held) -> JoinHandle<Result<StatusCode, Error>> {
@@ -87,6 +87,21 @@ async fn longest(limited: Reply, times: usize) -> Duration {
         tokio::time::sleep(remaining).await;
     }
     longest
+}
+
+// urllib3/urllib3#3743: a cap that holds for the family and not for the URL is none.
+#[tokio::test(start_paused = true)]
+async fn the_longest_advertised_delay_holds_for_the_url_too() {
+    let settings = GateSettings::registered().max_advertised(60 * SECOND);
+    let family = Family::new("vendor").host("vendor.test").gate(settings);
+    let families = Families::builder().family(family).build().unwrap();
+    let mock = MockVendor::in_process().script([reply(429).retry_after(86_400), reply(200)]);
+    let vendor = stacked(&families, 30 * SECOND, &mock);
+    assert_eq!(vendor.send(get("/a")).await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
+    tokio::time::sleep(59 * SECOND).await;
+    assert!(matches!(vendor.send(impatient("/a")).await, Err(Error::Cooling(_))));
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(vendor.send(impatient("/a")).await.unwrap().status(), StatusCode::OK);
 }
 
 // gabrielkoerich/orch#3352, diegosouzapw/OmniRoute#8446: a multiplier after the cap made cool-downs of 42 days.

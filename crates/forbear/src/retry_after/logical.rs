@@ -81,7 +81,9 @@ impl<S, B> Logical<'_, S, B> {
         scope::saw(&said);
         if let Some(delay) = said.delay {
             let key = effective_uri(&response).map(|uri| Key::of(uri, &self.memory.deadlines.hasher));
-            self.memory.record(key, now.after(delay.duration), now);
+            // What its family may not record, a URL of it may not either.
+            let most = gate.as_ref().map_or(Duration::MAX, |gate| gate.max_advertised());
+            self.memory.record(key, now.after(delay.duration.min(most)), now);
         }
         let Some(saved) = self.saved else { return Next::Return(Ok(response)) };
         saved.saw(&said);
