@@ -2,17 +2,16 @@
 //!
 //! Each test names its report and says in a line what went wrong there.
 
-//mod bodies;
-//mod budgets;
-//mod completed;
+mod bodies;
+mod budgets;
 mod cooldown;
 mod deadlines;
 mod events;
 mod hints;
-//mod memory;
-//mod methods;
+mod memory;
+mod methods;
 mod permits;
-//mod pool;
+mod pool;
 mod probe;
 mod readiness;
 mod stampede;
