@@ -79,8 +79,13 @@ async fn however_a_probe_ends_the_next_request_may_probe() {
             probe.abort();
         }
         let ended = probe.await;
+        // Past the refusal window: who ended without news was not accepted by its silence.
+        tokio::time::sleep(400 * MILLISECOND).await;
+        let phase = families.health().family("vendor").unwrap().phase;
+        let expected = if matches!(end, NotFound) { HealthPhase::Recovering } else { HealthPhase::Probing };
+        assert_eq!(phase, expected, "after {end:?}");
         // The next probe waits at most a second.
-        tokio::time::sleep(SECOND).await;
+        tokio::time::sleep(600 * MILLISECOND).await;
         let next = vendor.send(impatient("/a")).await;
         assert_eq!(next.unwrap().status(), StatusCode::OK, "after {end:?}: {ended:?}");
         assert_eq!(sent.load(std::sync::atomic::Ordering::Relaxed), 3);
