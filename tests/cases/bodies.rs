@@ -86,7 +86,8 @@ async fn a_refused_body_over_the_limit_is_sent_whole_after_the_wait() {
     assert_eq!(stacked(&families, 30 * SECOND, &mock).send(impatient("/")).await.unwrap().status(), 429);
     let vendor = forbear::stack(&families).budget(30 * SECOND).service(mock.service());
     let start = Instant::now();
-    let response = vendor.send(Request::post("http://vendor.test/orders").body(streamed()).unwrap()).await.unwrap();
+    let response =
+        vendor.send(Request::post("http://vendor.test/orders").body(streamed()).unwrap()).await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     assert!(start.elapsed() >= 5 * SECOND);
     mock.assert_attempts(2);

@@ -8,12 +8,15 @@ use forbear_mock::{MockVendor, Reply, reply};
 use http::StatusCode;
 use tokio::task::JoinHandle;
 
-use crate::support::{Held, MILLISECOND, SECOND, answer, get, impatient, limited, registered, settle, stacked};
+use crate::support::{
+    Held, MILLISECOND, SECOND, answer, get, impatient, limited, registered, settle, stacked,
+};
 
 /// Sends one request through the stack around `held`, to where it waits for its answer.
 async fn send(families: &Families, held: &Held) -> JoinHandle<Result<StatusCode, Error>> {
     let vendor = forbear::stack(families).budget(60 * SECOND).service(held.client());
-    let sent = tokio::spawn(async move { vendor.send(impatient("/a")).await.map(|response| response.status()) });
+    let sent =
+        tokio::spawn(async move { vendor.send(impatient("/a")).await.map(|response| response.status()) });
     settle().await;
     sent
 }

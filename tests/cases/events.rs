@@ -71,7 +71,10 @@ async fn a_long_wait_is_told_once_and_shown_until_it_ends() {
         assert!(warnings[0].contains(part), "{part} in {}", warnings[0]);
     }
     assert!(warnings[0].contains("/v8/chart") && !warnings[0].contains("symbol"), "{}", warnings[0]);
-    assert_eq!(families.health().to_string(), "parked  cooling 23h00m  503 service-unavailable  via /v8/chart  1 waiting");
+    assert_eq!(
+        families.health().to_string(),
+        "parked  cooling 23h00m  503 service-unavailable  via /v8/chart  1 waiting"
+    );
     let health = families.health();
     let family = health.family("parked").unwrap();
     assert_eq!((family.phase, family.waiting), (HealthPhase::Cooling, 1));

@@ -14,8 +14,12 @@ use crate::support::{MILLISECOND, SECOND, automatic, get, impatient, registered,
 
 /// The moment a vendor's clock shows: Sun, 06 Nov 1994 08:49:37 GMT.
 const VENDOR_TIME: Duration = Duration::from_secs(784_111_777);
-const FAR_TOO_LONG: [&str; 4] =
-    ["9999999999", "18446744073709551615", "99999999999999999999", "9999999999999999999999999999999999999999"];
+const FAR_TOO_LONG: [&str; 4] = [
+    "9999999999",
+    "18446744073709551615",
+    "99999999999999999999",
+    "9999999999999999999999999999999999999999",
+];
 
 /// One 429, then 200, met by the waiting layer alone: how long the logical request took.
 async fn wait_after(limited: Reply) -> Duration {
@@ -47,7 +51,8 @@ fn wall() -> SystemTime {
     SystemTime::now()
 }
 
-// kubescape/kubevuln#754: a hint of zero was obeyed to the letter and started the backoff again, 25,000 requests in 2 s.
+// kubescape/kubevuln#754: a hint of zero was obeyed to the letter and started the backoff again, 25,000 requests in
+// 2 s.
 #[tokio::test(start_paused = true)]
 async fn a_hint_of_zero_or_of_the_past_is_no_hot_loop() {
     for limited in [reply(429).retry_after(0), reply(429).retry_after_date(wall() - 5 * SECOND)] {
@@ -112,7 +117,8 @@ async fn a_huge_hint_is_returned_in_full_and_cools_for_at_most_a_day() {
 async fn a_huge_hint_overflows_no_timer() {
     for huge in FAR_TOO_LONG {
         let mock = MockVendor::in_process().script(reply(429).retry_after_text(huge));
-        let layers = ServiceBuilder::new().layer(BudgetLayer::new(Duration::MAX)).layer(RetryAfterLayer::new());
+        let layers =
+            ServiceBuilder::new().layer(BudgetLayer::new(Duration::MAX)).layer(RetryAfterLayer::new());
         let alone = layers.service(mock.service());
         let waits = tokio::time::timeout(7 * 24 * 3600 * SECOND, alone.clone().oneshot(get("/a"))).await;
         assert!(waits.is_err(), "{huge}: {waits:?}");
@@ -126,7 +132,8 @@ async fn a_huge_hint_overflows_no_timer() {
     }
 }
 
-// opensearch-project/data-prepper#6927, urllib3/urllib3#2861, getsentry/sentry#7919: fractions were dropped as malformed.
+// opensearch-project/data-prepper#6927, urllib3/urllib3#2861, getsentry/sentry#7919: fractions were dropped as
+// malformed.
 #[tokio::test(start_paused = true)]
 async fn fractions_of_seconds_are_waited_and_rounded_up() {
     for (text, hint) in [("0.503", 503), ("299.997", 299_997), ("1.0001", 1001), ("2.0", 2000)] {
@@ -140,7 +147,9 @@ async fn fractions_of_seconds_are_waited_and_rounded_up() {
 // vercel/fetch-retry#31: the date form was not understood, and nothing was waited.
 #[tokio::test(start_paused = true)]
 async fn all_three_forms_of_a_date_are_waited() {
-    for form in ["Sun, 06 Nov 1994 08:50:07 GMT", "Sunday, 06-Nov-94 08:50:07 GMT", "Sun Nov  6 08:50:07 1994"] {
+    for form in
+        ["Sun, 06 Nov 1994 08:50:07 GMT", "Sunday, 06-Nov-94 08:50:07 GMT", "Sun Nov  6 08:50:07 1994"]
+    {
         let limited = reply(429).retry_after_text(form).header("date", "Sun, 06 Nov 1994 08:49:37 GMT");
         assert_waited(wait_after(limited).await, 30 * SECOND, form);
     }
@@ -181,7 +190,8 @@ async fn a_date_is_taken_relative_to_the_vendors_clock() {
 fn httpdate(at: SystemTime) -> String {
     let limited = MockVendor::in_process().script(reply(429).retry_after_date(at));
     let request = http::Request::get("/").body(Full::<Bytes>::default()).unwrap();
-    let response = futures_util::FutureExt::now_or_never(limited.service().oneshot(request)).unwrap().unwrap();
+    let response =
+        futures_util::FutureExt::now_or_never(limited.service().oneshot(request)).unwrap().unwrap();
     response.headers()["retry-after"].to_str().unwrap().to_owned()
 }
 

@@ -53,7 +53,10 @@ impl Body for Upload {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let Some(left) = self.left.checked_sub(FRAME as u64) else { return Poll::Ready(None) };
         self.left = left;
         let now = self.alive.now.fetch_add(FRAME, Ordering::Relaxed) + FRAME;

@@ -28,7 +28,8 @@ async fn sent(request: Request<Body>, first: Reply) -> (u16, usize) {
     (response.status().as_u16(), mock.attempts().len())
 }
 
-// KittyCAD/kittycad.rs#1042, traefik/traefik#8990, http4s/http4s#712: a POST was repeated after a 5xx, and billed twice.
+// KittyCAD/kittycad.rs#1042, traefik/traefik#8990, http4s/http4s#712: a POST was repeated after a 5xx, and billed
+// twice.
 #[tokio::test(start_paused = true)]
 async fn a_post_is_repeated_only_where_that_bills_nobody_twice() {
     let overloaded = || reply(503).retry_after(1);
@@ -36,7 +37,11 @@ async fn a_post_is_repeated_only_where_that_bills_nobody_twice() {
     assert_eq!(sent(post("/"), overloaded()).await, (503, 1));
     assert_eq!(sent(post("/"), reply(429).retry_after(1)).await, (200, 2));
     assert_eq!(sent(with_key(post("/")), overloaded()).await, (200, 2));
-    assert_eq!(sent(with_key(post("/")), reply(502)).await, (502, 1), "a plain fault is not this stack's job");
+    assert_eq!(
+        sent(with_key(post("/")), reply(502)).await,
+        (502, 1),
+        "a plain fault is not this stack's job"
+    );
     for method in [Method::GET, Method::HEAD, Method::PUT, Method::DELETE, Method::OPTIONS, Method::TRACE] {
         let mut request = post("/");
         *request.method_mut() = method.clone();
@@ -63,7 +68,8 @@ impl<RB> Policy<Request<Replay<Body>>, Response<RB>, Error> for Faults {
     ) -> Option<Self::Future> {
         let again = match answer {
             Ok(response) => {
-                response.status() == StatusCode::BAD_GATEWAY && request.headers().contains_key("idempotency-key")
+                response.status() == StatusCode::BAD_GATEWAY
+                    && request.headers().contains_key("idempotency-key")
             }
             Err(error) => matches!(error, Error::Client(_)),
         };

@@ -52,7 +52,8 @@ impl Drop for Inside {
     }
 }
 
-// joshrotenberg/tower-resilience#365, joshrotenberg/tower-resilience#363: more were let in than allowed, and places leaked.
+// joshrotenberg/tower-resilience#365, joshrotenberg/tower-resilience#363: more were let in than allowed, and places
+// leaked.
 #[tokio::test(start_paused = true)]
 async fn clones_dropped_at_random_neither_leak_nor_exceed_a_limit() {
     for seed in 0..20 {
@@ -108,7 +109,10 @@ async fn a_permit_is_back_when_the_answer_is_there() {
         for request in [impatient("/"), get("/"), get("/")] {
             let limit = limit.clone();
             match layers {
-                0 => kept_when_done(BudgetLayer::new(30 * SECOND).layer(plain(limit)), request, &permits).await,
+                0 => {
+                    kept_when_done(BudgetLayer::new(30 * SECOND).layer(plain(limit)), request, &permits)
+                        .await;
+                }
                 1 => kept_when_done(RetryAfterLayer::new().layer(limit), request, &permits).await,
                 2 => {
                     let layer = FamilyCooldownLayer::new(families.clone());

@@ -34,7 +34,10 @@ impl HttpBody for Leased {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.frames.checked_sub(1) {
             Some(left) => {
                 self.frames = left;
@@ -46,7 +49,8 @@ impl HttpBody for Leased {
     }
 }
 
-// DataDog/datadog-api-client-java#2079, Infisical/node-sdk-v2#36: answers stayed open during the wait, and drained the pool.
+// DataDog/datadog-api-client-java#2079, Infisical/node-sdk-v2#36: answers stayed open during the wait, and drained
+// the pool.
 #[tokio::test(start_paused = true)]
 async fn fifty_waits_leave_a_pool_of_two_to_others() {
     for (frames, stalled) in [(0, false), (4, false), (64, false), (1, true), (0, true)] {
@@ -72,7 +76,8 @@ async fn fifty_waits_leave_a_pool_of_two_to_others() {
         let vendor = layers.service(client);
         let throttled: Vec<_> = (0..50)
             .map(|number| {
-                let request = Request::get(format!("http://vendor.test/{number}")).body(Body::default()).unwrap();
+                let request =
+                    Request::get(format!("http://vendor.test/{number}")).body(Body::default()).unwrap();
                 let vendor = vendor.clone();
                 tokio::spawn(async move { vendor.oneshot(request).await.map(|response| response.status()) })
             })
@@ -104,7 +109,8 @@ async fn serve(length: usize) -> (std::net::SocketAddr, Arc<AtomicUsize>) {
             let answer = hyper::service::service_fn(move |_| {
                 let first = answers.fetch_add(1, Ordering::Relaxed) == 0;
                 async move {
-                    let mut response = Response::new(Full::new(Bytes::from(vec![b'x'; if first { length } else { 2 }])));
+                    let mut response =
+                        Response::new(Full::new(Bytes::from(vec![b'x'; if first { length } else { 2 }])));
                     if first {
                         *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
                         response.headers_mut().insert("retry-after", "0".parse().unwrap());
@@ -112,7 +118,8 @@ async fn serve(length: usize) -> (std::net::SocketAddr, Arc<AtomicUsize>) {
                     Ok::<_, Infallible>(response)
                 }
             });
-            let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
+            let connection =
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
             drop(tokio::spawn(connection));
         }
     }));

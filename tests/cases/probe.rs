@@ -26,7 +26,9 @@ enum End {
     BudgetOver,
 }
 
-use End::{BudgetOver, Cancelled, DecodeError, Fault, NotFound, Panic, PanicInCall, Timeout, Unauthorized, Upgrade};
+use End::{
+    BudgetOver, Cancelled, DecodeError, Fault, NotFound, Panic, PanicInCall, Timeout, Unauthorized, Upgrade,
+};
 
 const ENDS: [End; 10] =
     [NotFound, Unauthorized, Fault, Upgrade, DecodeError, Panic, PanicInCall, Timeout, Cancelled, BudgetOver];
@@ -46,7 +48,7 @@ fn scripted(end: End) -> (Client, std::sync::Arc<std::sync::atomic::AtomicUsize>
                 (1, Fault) => Ok(answer(500)),
                 (1, Upgrade) => Ok(answer(101)),
                 (1, DecodeError) => Err(io::Error::other("not HTTP at all")),
-                (1, Panic) => std::panic::panic_any("the client panics inside"),
+                (1, Panic) => unreachable!("the client panics inside"),
                 (1, Timeout) => {
                     let never = pending::<io::Result<_>>();
                     tokio::time::timeout(100 * MILLISECOND, never).await?

@@ -73,7 +73,8 @@ where
     }
 }
 
-// joshrotenberg/tower-resilience#286, joshrotenberg/tower-resilience#293, tower-rs/tower#547: a clone was called that nobody had made ready.
+// joshrotenberg/tower-resilience#286, joshrotenberg/tower-resilience#293, tower-rs/tower#547: a clone was called
+// that nobody had made ready.
 #[tokio::test(start_paused = true)]
 async fn every_layer_calls_the_instance_that_was_made_ready() {
     macro_rules! over {
@@ -114,7 +115,8 @@ fn other_host() -> Request<Body> {
     Request::get("http://other.test/").body(Body::default()).unwrap()
 }
 
-// tower-rs/tower#408, tower-rs/tower#434, ZcashFoundation/zebra#1593, hyperium/hyper-util#297: services that were ready but not called held every slot.
+// tower-rs/tower#408, tower-rs/tower#434, ZcashFoundation/zebra#1593, hyperium/hyper-util#297: services that were
+// ready but not called held every slot.
 #[tokio::test(start_paused = true)]
 async fn a_clone_that_is_ready_and_idle_keeps_nobody_from_sending() {
     let mock = MockVendor::in_process().script([reply(429).retry_after(1), reply(200)]);

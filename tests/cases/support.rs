@@ -47,7 +47,11 @@ pub(crate) fn automatic() -> Families {
 }
 
 /// All layers around a mock, with a budget.
-pub(crate) fn stacked(families: &Families, budget: Duration, mock: &MockVendor) -> Vendor<Stacked<MockService>> {
+pub(crate) fn stacked(
+    families: &Families,
+    budget: Duration,
+    mock: &MockVendor,
+) -> Vendor<Stacked<MockService>> {
     forbear::stack(families).budget(budget).service(mock.service())
 }
 
@@ -74,7 +78,10 @@ where
 
 /// Attempts that a test answers by hand, in any order.
 #[derive(Clone, Default)]
-pub(crate) struct Held(Arc<Mutex<Vec<Option<oneshot::Sender<Response<Body>>>>>>);
+pub(crate) struct Held(Arc<Mutex<Vec<Option<Answer>>>>);
+
+/// Where the answer of one attempt goes.
+type Answer = oneshot::Sender<Response<Body>>;
 
 impl Held {
     pub(crate) fn client(&self) -> Client {
