@@ -1,14 +1,21 @@
 //! However a probe ends, the next one may go out.
 
-use std::future::pending;
+use std::future::{pending, ready};
 use std::io;
 
+use bytes::Bytes;
+use forbear::body::Replay;
 use forbear::{Error, Families, Family, GateSettings};
 use forbear_core::health::HealthPhase;
-use http::StatusCode;
+use futures_util::stream;
+use http::{Request, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use tower::buffer::Buffer;
+use tower::service_fn;
 
 use crate::support::{
-    Client, MILLISECOND, SECOND, answer, client, get, impatient, limited, registered, settle,
+    Body, Client, MILLISECOND, SECOND, answer, client, get, impatient, limited, registered, settle,
 };
 
 /// How a probe ends.
@@ -166,4 +173,33 @@ async fn a_lease_that_is_over_makes_room_for_the_next_probe() {
     tokio::time::sleep(SECOND).await;
     assert_eq!(vendor.send(impatient("/b")).await.unwrap().status(), StatusCode::OK);
     stuck.abort();
+}
+
+// getnora-io/nora#585: a body that broke off reported neither; here the verdict fell at the head, or at the look.
+#[tokio::test(start_paused = true)]
+async fn a_probe_whose_body_breaks_off_frees_its_place() {
+    for (status, expected) in [(200, HealthPhase::Recovering), (503, HealthPhase::Probing)] {
+        let families = registered();
+        let mut sent = 0;
+        let answers = move |_: Request<Replay<Body>>| {
+            sent += 1;
+            let head = match sent {
+                1 => limited("2"),
+                2 => answer(status),
+                _ => answer(200),
+            };
+            let breaks = stream::iter([Ok(Frame::data(Bytes::from("{"))), Err(io::Error::other("reset"))]);
+            ready(Ok::<_, io::Error>(head.map(|_| StreamBody::new(breaks))))
+        };
+        let client = Buffer::new(service_fn(answers), 8);
+        let vendor = forbear::stack(&families).budget(60 * SECOND).service(client);
+        assert_eq!(vendor.send(impatient("/a")).await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
+        tokio::time::sleep(2 * SECOND).await;
+        let probe = vendor.send(impatient("/a")).await.unwrap();
+        assert_eq!(probe.status(), status);
+        assert!(probe.into_body().collect().await.is_err(), "its caller still meets the fault");
+        assert_eq!(families.health().family("vendor").unwrap().phase, expected);
+        tokio::time::sleep(SECOND).await;
+        assert_eq!(vendor.send(impatient("/a")).await.unwrap().status(), StatusCode::OK);
+    }
 }
