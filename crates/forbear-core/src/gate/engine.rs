@@ -70,6 +70,12 @@ impl Gate {
         &self.name
     }
 
+    /// The longest cool-down that it records.
+    #[must_use]
+    pub fn max_advertised(&self) -> Duration {
+        self.lock().settings.max_advertised
+    }
+
     /// The gate that admitted an attempt, if it still lives.
     #[must_use]
     pub fn of(ticket: &Ticket) -> Option<Arc<Self>> {

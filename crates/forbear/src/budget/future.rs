@@ -12,10 +12,12 @@ use crate::error::{BudgetExhausted, Spent};
 use crate::{Error, clock};
 
 pin_project! {
-    /// The future of a [`BudgetService`](super::BudgetService). Dropping it drops the attempt.
+    /// The future of a [`BudgetService`](super::BudgetService). Dropping it drops the attempt. Polled
+    /// again after it ended, it stays pending.
     pub struct BudgetFuture<F> {
+        // `None` once it ended: what it held is let go with the answer, not with this future.
         #[pin]
-        inner: F,
+        inner: Option<F>,
         // Armed at the first pending poll.
         #[pin]
         timer: Option<Sleep>,
@@ -26,7 +28,7 @@ pin_project! {
 
 impl<F> BudgetFuture<F> {
     pub(super) const fn new(inner: F, spending: Spending, grace: Duration) -> Self {
-        Self { inner, timer: None, spending, grace }
+        Self { inner: Some(inner), timer: None, spending, grace }
     }
 }
 
@@ -47,9 +49,11 @@ where
         let mut this = self.project();
         let polled = {
             let _entered = scope::enter(this.spending);
-            this.inner.poll(cx)
+            let Some(inner) = this.inner.as_mut().as_pin_mut() else { return Poll::Pending };
+            inner.poll(cx)
         };
         if let Poll::Ready(answer) = polled {
+            this.inner.set(None);
             return Poll::Ready(answer.map_err(Error::from_inner));
         }
         let Some(deadline) = this.spending.deadline else { return Poll::Pending };
@@ -60,6 +64,7 @@ where
         if let Some(timer) = this.timer.as_mut().as_pin_mut() {
             ready!(timer.poll(cx));
         }
+        this.inner.set(None);
         let spent = clock::now().since(this.spending.entered);
         // Whatever stands below has sent at least the attempt that is dropped now, even if it does not count.
         let attempts = this.spending.attempts.max(1);

@@ -27,6 +27,8 @@ use crate::{Error, clock, events};
 /// How much of a discarded answer is read so that its connection can be used again, and for how long.
 const DRAINED: usize = 64 * 1024;
 const DRAIN_FOR: Duration = Duration::from_millis(250);
+/// A URL is left alone for at most so long where no family says otherwise, whatever its vendor asks for.
+const LONGEST_RECORDED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What happens next.
 pub(super) enum Next<F, RB> {
@@ -81,7 +83,9 @@ impl<S, B> Logical<'_, S, B> {
         scope::saw(&said);
         if let Some(delay) = said.delay {
             let uri = effective_uri(&response).or_else(|| self.saved.as_ref().map(|saved| saved.uri()));
-            self.memory.record(uri, now.after(delay.duration), now);
+            // What its family may not record, a URL of it may not either.
+            let most = gate.as_ref().map_or(LONGEST_RECORDED, |gate| gate.max_advertised());
+            self.memory.record(uri, now.after(delay.duration.min(most)), now);
         }
         let Some(saved) = self.saved else { return Next::Return(Ok(response)) };
         saved.saw(&said);
@@ -116,15 +120,18 @@ impl<S, B> Logical<'_, S, B> {
         events::emit(gate.name(), &news);
         match place {
             Ok(place) => Next::Go(State::Wait { wait: Box::new(Wait::at_gate(place)) }),
-            Err(_) => Next::Return(Err(saved.give_up(None, now))),
+            Err(refusal) => {
+                let refusal = saved.refused_by(gate, &refusal);
+                Next::Return(Err(saved.give_up(refusal, now)))
+            }
         }
     }
 
     /// The gate refused: nothing was sent.
     fn refused<F, RB>(&mut self, cooling: Cooling) -> Next<F, RB> {
         let (Some(saved), Some(wait)) = (&mut *self.saved, cooling.wait()) else {
-            return Next::Return(Err(match &self.saved {
-                Some(saved) => saved.give_up(Some(cooling), clock::now()),
+            return Next::Return(Err(match &mut self.saved {
+                Some(saved) => saved.give_up(cooling, clock::now()),
                 None => Error::Cooling(cooling),
             }));
         };
@@ -132,7 +139,7 @@ impl<S, B> Logical<'_, S, B> {
         // While a probe is out nobody knows the end: who has budget waits for the verdict.
         let known = cooling.known_retry_at().filter(|_| cooling.cause() != RefusalCause::Probing);
         if known.is_some_and(|until| !saved.wait_limit(now).fits(until)) {
-            return Next::Return(Err(saved.give_up(Some(cooling), now)));
+            return Next::Return(Err(saved.give_up(cooling, now)));
         }
         let asked = saved.ask(now);
         let (place, news) = wait.gate.place(&asked, (now, fastrand::f64()), Some(wait.refused_at), now);
@@ -144,7 +151,7 @@ impl<S, B> Logical<'_, S, B> {
             }
             Err(refusal) => {
                 let gate = Arc::clone(&wait.gate);
-                Next::Return(Err(saved.give_up(Some(cooling.again(&gate, &refusal)), now)))
+                Next::Return(Err(saved.give_up(cooling.again(&gate, &refusal), now)))
             }
         }
     }
@@ -156,7 +163,7 @@ impl<S, B> Logical<'_, S, B> {
         let limit = saved.wait_limit(now);
         if !limit.fits(until) {
             let refusal = saved.refused_until(until);
-            return Next::Return(Err(saved.give_up(Some(refusal), now)));
+            return Next::Return(Err(saved.give_up(refusal, now)));
         }
         Next::Go(State::Wait { wait: Box::new(Wait::until(jittered(until, limit.deadline(), now))) })
     }
@@ -170,8 +177,8 @@ impl<S, B> Logical<'_, S, B> {
                 Next::Go(State::Ready)
             }
             Waited::Refused(gate, refusal) => {
-                let last = saved.refusal.take().map(|last| last.again(&gate, &refusal));
-                Next::Return(Err(saved.give_up(last, clock::now())))
+                let refusal = saved.refused_by(&gate, &refusal);
+                Next::Return(Err(saved.give_up(refusal, clock::now())))
             }
         }
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use forbear_core::budget::Budget as Limits;
-use forbear_core::gate::{Ask, Grant, Priority};
+use forbear_core::gate::{Ask, Gate, Grant, Priority, Refusal};
 use forbear_core::retry::{self, History};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
@@ -108,13 +108,25 @@ impl<S, B> Saved<S, B> {
         self.grant = grant;
     }
 
-    /// What a wait that is impossible ends in: the refusal where nothing was sent, else the budget.
-    pub(super) fn give_up(&self, refusal: Option<Cooling>, now: Monotonic) -> Error {
-        let over = self.budget().deadline().is_some_and(|deadline| now >= deadline);
-        match refusal {
-            Some(refusal) if !over && !self.let_go => Error::Cooling(refusal),
-            _ => self.exhausted(if over { Spent::Time } else { Spent::NextWait }, now),
+    /// The refusal that a wait at a gate ended with.
+    pub(super) fn refused_by(&mut self, gate: &Arc<Gate>, refusal: &Refusal) -> Cooling {
+        match self.refusal.take() {
+            Some(last) => last.again(gate, refusal),
+            None => Cooling::gate(gate, refusal, RedactedUrl::of(&self.head.uri)),
         }
+    }
+
+    /// What a wait that is impossible ends in: the refusal where nothing was sent, else the budget, with the hint that
+    /// did not fit it.
+    pub(super) fn give_up(&mut self, refusal: Cooling, now: Monotonic) -> Error {
+        let over = self.budget().deadline().is_some_and(|deadline| now >= deadline);
+        if !over && !self.let_go {
+            return Error::Cooling(refusal);
+        }
+        if let Some(signal) = refusal.signal() {
+            self.last_signal = Some(Arc::new(signal.clone()));
+        }
+        self.exhausted(if over { Spent::Time } else { Spent::NextWait }, now)
     }
 
     /// The budget is spent.
