@@ -26,6 +26,14 @@ impl<S> RetryAfterService<S> {
     }
 }
 
+impl<S: Clone> RetryAfterService<S> {
+    /// Gives up what the inner service holds while it is ready, such as a permit: nothing is sent now, and the request
+    /// makes its own clone ready after the wait.
+    fn unready(&mut self) {
+        self.inner = self.inner.clone();
+    }
+}
+
 impl<S, B, RB> Service<Request<B>> for RetryAfterService<S>
 where
     S: Service<Request<Replay<B>>, Response = Response<RB>> + Clone,
@@ -50,8 +58,9 @@ where
         let Some(limit) = limit else {
             return match recorded {
                 Some(until) => {
-                    let error = refused(until, &request);
-                    RetryAfterFuture::failed(error, key, deadlines.clone())
+                    let deadlines = deadlines.clone();
+                    self.unready();
+                    RetryAfterFuture::failed(refused(until, &request), key, deadlines)
                 }
                 None => {
                     let attempt = self.inner.call(request.map(Replay::plain));
@@ -63,7 +72,11 @@ where
         let (body, tape) = Replay::record(body, limit);
         let saved = Box::new(Saved::new(self.inner.clone(), head.clone(), tape));
         match recorded {
-            Some(until) => RetryAfterFuture::recorded(until, saved, key, deadlines.clone()),
+            Some(until) => {
+                let deadlines = deadlines.clone();
+                self.unready();
+                RetryAfterFuture::recorded(until, saved, key, deadlines)
+            }
             None => {
                 let attempt = self.inner.call(Request::from_parts(head, body));
                 RetryAfterFuture::sent(attempt, Some(saved), key, deadlines.clone())
