@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::living::{Id, Living};
+use crate::signal::Scope;
 use crate::time::Monotonic;
 
 use super::ask::Ask;
@@ -137,6 +138,10 @@ impl Gate {
     /// Takes the outcome of an admitted attempt.
     #[must_use]
     pub fn observe(&self, ticket: &Ticket, outcome: Outcome<'_>, now: Monotonic) -> Observed {
+        let unheard =
+            matches!(outcome, Outcome::Bad(signal, _) if signal.aged || signal.scope == Scope::Request);
+        // A signal that does not speak for the family is no news of it, also where it answers the probe.
+        let outcome = if unheard { Outcome::Neutral } else { outcome };
         let served = match outcome {
             Outcome::Bad(..) => Some(self.served(ticket.generation, now)),
             _ => None,
@@ -157,7 +162,7 @@ impl Gate {
             };
             (effect, state.retry_at())
         });
-        if ticket.kind == Kind::Counted || ticket.is_probe() {
+        if ticket.kind == Kind::Counted || ticket.is_probe() || unheard {
             self.count_answer(ticket, outcome);
         }
         Observed { effect, retry_at, events }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::signal::{Class, Scope, Signal};
+use crate::signal::{Class, Signal};
 use crate::time::Monotonic;
 
 use super::decision::Struck;
@@ -28,7 +28,7 @@ impl State {
         (accepted, served): (u64, &Served),
         now: Monotonic,
     ) -> Effect {
-        if ticket.epoch != self.epoch || signal.aged || signal.scope == Scope::Request {
+        if ticket.epoch != self.epoch {
             return Effect::None;
         }
         self.tallies.signals = self.tallies.signals.saturating_add(1);
