@@ -13,12 +13,13 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub(super) fn of(uri: &Uri, hasher: &impl BuildHasher) -> Self {
+    /// A URI without a host is that of `host`, the request's `Host` field.
+    pub(super) fn of(uri: &Uri, host: Option<&str>, hasher: &impl BuildHasher) -> Self {
         let mut hash = hasher.build_hasher();
         let https = uri.scheme() != Some(&Scheme::HTTP);
         hash.write_u8(u8::from(https));
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
-        for byte in host(authority, https).bytes() {
+        let authority = uri.authority().map(http::uri::Authority::as_str).or(host).unwrap_or_default();
+        for byte in plain(authority, https).bytes() {
             hash.write_u8(byte.to_ascii_lowercase());
         }
         let authority = hash.finish();
@@ -30,7 +31,7 @@ impl Key {
 
 /// `authority` without userinfo, default port and trailing dot. A dot before another port stays: it only costs that
 /// such a host is recorded apart.
-fn host(authority: &str, https: bool) -> &str {
+fn plain(authority: &str, https: bool) -> &str {
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host = host.strip_suffix(if https { ":443" } else { ":80" }).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)
@@ -43,7 +44,7 @@ mod tests {
     #[test]
     fn one_url_has_one_key() {
         let hasher = foldhash::fast::RandomState::default();
-        let key = |uri: &'static str| Key::of(&Uri::from_static(uri), &hasher);
+        let key = |uri: &'static str| Key::of(&Uri::from_static(uri), None, &hasher);
         let plain = key("https://api.example.com/v1/chart");
         for same in [
             "https://API.example.com:443/v1/chart",

@@ -80,7 +80,7 @@ impl<S, B> Logical<'_, S, B> {
         let Limited { said, retry_at, gate } = limited;
         scope::saw(&said);
         if let Some(delay) = said.delay {
-            let key = effective_uri(&response).map(|uri| Key::of(uri, &self.memory.deadlines.hasher));
+            let key = effective_uri(&response).map(|uri| Key::of(uri, None, &self.memory.deadlines.hasher));
             self.memory.record(key, now.after(delay.duration), now);
         }
         let Some(saved) = self.saved else { return Next::Return(Ok(response)) };

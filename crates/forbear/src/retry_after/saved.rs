@@ -9,11 +9,11 @@ use forbear_core::url::RedactedUrl;
 use http::Request;
 use http::request::Parts;
 
-use crate::Error;
 use crate::body::{Replay, Tape};
 use crate::budget::{self, scope};
 use crate::error::{BudgetExhausted, Cooling, Spent};
 use crate::extensions::Turn;
+use crate::{Error, host};
 
 /// A request that may be sent again, and what its logical request has been through.
 pub(super) struct Saved<S, B> {
@@ -123,7 +123,7 @@ impl<S, B> Saved<S, B> {
 
     /// The deadline of an earlier logical request stands, and waiting for it is impossible.
     pub(super) fn refused_until(&self, until: Monotonic) -> Cooling {
-        let host = self.head.uri.host().unwrap_or_default();
+        let host = self.head.uri.host().or(host::of(&self.head.headers)).unwrap_or_default();
         Cooling::recorded(until, RedactedUrl::of(&self.head.uri), host)
     }
 }

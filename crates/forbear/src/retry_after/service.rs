@@ -11,7 +11,7 @@ use super::layer::RetryAfterLayer;
 use super::saved::Saved;
 use crate::body::{BoxError, Replay};
 use crate::error::Cooling;
-use crate::{Error, NoWait, clock};
+use crate::{Error, NoWait, clock, host};
 
 /// Waits as vendors ask, within the budget, and sends again. See the [module](super).
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let deadlines = &self.layer.deadlines;
         let limit = self.layer.replay_limit.filter(|_| request.extensions().get::<NoWait>().is_none());
-        let key = Key::of(request.uri(), &deadlines.hasher);
+        let key = Key::of(request.uri(), host::of(request.headers()), &deadlines.hasher);
         let recorded = if deadlines.is_empty() { None } else { deadlines.get(key, clock::now()) };
         let Some(limit) = limit else {
             return match recorded {
@@ -87,6 +87,6 @@ where
 
 /// A URL whose recorded deadline lies in the future, for a request that does not wait.
 fn refused<B>(until: forbear_core::time::Monotonic, request: &Request<B>) -> Error {
-    let host = request.uri().host().unwrap_or_default();
+    let host = request.uri().host().or(host::of(request.headers())).unwrap_or_default();
     Error::Cooling(Cooling::recorded(until, RedactedUrl::of(request.uri()), host))
 }

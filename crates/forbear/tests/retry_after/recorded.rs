@@ -133,3 +133,17 @@ async fn once_past_a_new_429_starts_a_new_wait() {
     let gaps = client.gaps();
     assert!(gaps[0] >= 3 * SECOND && gaps[1] >= 4 * SECOND, "{gaps:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_relative_uri_is_recorded_under_its_host_field() {
+    let layer = RetryAfterLayer::new();
+    let service = layer.layer(Client::new([limited(429, 10), answer(200)]));
+    let to = |host: &str| {
+        let mut request = with(get("/a"), NoWait);
+        request.headers_mut().insert("host", host.parse().unwrap());
+        request
+    };
+    assert_eq!(service.clone().oneshot(to("one.test")).await.unwrap().status(), 429);
+    assert_eq!(service.clone().oneshot(to("two.test")).await.unwrap().status(), 200);
+    assert_eq!(refusal(service.oneshot(to("one.test")).await).unwrap().family(), "one.test");
+}
