@@ -1,0 +1,8 @@
+//! Futures dropped at every poll, for each layer alone and for all together: afterwards nothing is held.
+
+mod every_poll;
+mod storm;
+mod world;
+
+#[path = "../common/mod.rs"]
+mod common;
