@@ -52,7 +52,7 @@ pub(crate) type Service = BoxCloneService<Request<Sent>, StatusCode, Error>;
 pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) families: Families,
-    permits: Arc<Semaphore>,
+    pub(crate) permits: Arc<Semaphore>,
     retry_after: RetryAfterLayer,
 }
 

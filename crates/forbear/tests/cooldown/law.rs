@@ -17,8 +17,8 @@ use tower::limit::ConcurrencyLimit;
 use tower_test::mock::{self, Handle};
 
 use crate::common::{
-    Client, Failed, MS, SECOND, Sent, answer, called, cut, cut_when_woken, fails, get, hangs, limited,
-    panics, panics_in_call,
+    Client, Failed, SECOND, Sent, answer, called, cut, cut_when_woken, fails, get, hangs, limited, panics,
+    panics_in_call,
 };
 use crate::{URL, families, phase, refusal, service};
 
@@ -205,7 +205,7 @@ async fn cancel_at_every_await_holds_nothing() {
             let done = if late { cut_when_woken(call, polls).await } else { cut(call, polls).await };
             assert_eq!((client.in_flight(), permits.available_permits()), (0, 1), "after {polls} polls");
             // No lease is held: at most the gap after a probe without news passes.
-            advance(if polls == 0 { 0 * MS } else { SECOND }).await;
+            advance(if polls == 0 { Duration::ZERO } else { SECOND }).await;
             client.play([answer(200)]);
             assert_eq!(service(&families, client).oneshot(get(URL)).await.unwrap().status(), 200);
             if done.is_some() {
