@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::body::Replay;
-use forbear::{Families, Family, NoWait, Stacked, Vendor};
+use forbear::{Families, Family, NoWait, Vendor};
 use forbear_mock::{MockService, MockVendor};
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
@@ -47,11 +47,7 @@ pub(crate) fn automatic() -> Families {
 }
 
 /// All layers around a mock, with a budget.
-pub(crate) fn stacked(
-    families: &Families,
-    budget: Duration,
-    mock: &MockVendor,
-) -> Vendor<Stacked<MockService>> {
+pub(crate) fn stacked(families: &Families, budget: Duration, mock: &MockVendor) -> Vendor<MockService> {
     forbear::stack(families).budget(budget).service(mock.service())
 }
 

@@ -15,12 +15,13 @@ pub struct UrlKey {
 }
 
 impl UrlKey {
-    pub(super) fn of(uri: &Uri, hasher: &impl BuildHasher) -> Self {
+    /// A URI without a host is that of `host`, the request's `Host` field.
+    pub(super) fn of(uri: &Uri, host: Option<&str>, hasher: &impl BuildHasher) -> Self {
         let mut hash = hasher.build_hasher();
         let https = uri.scheme() != Some(&Scheme::HTTP);
         hash.write_u8(u8::from(https));
-        let authority = uri.authority().map_or("", http::uri::Authority::as_str);
-        for piece in host(authority, https).as_bytes().chunks(32) {
+        let authority = uri.authority().map(http::uri::Authority::as_str).or(host).unwrap_or_default();
+        for piece in plain(authority, https).as_bytes().chunks(32) {
             let mut lower = [0; 32];
             for (slot, byte) in lower.iter_mut().zip(piece) {
                 *slot = byte.to_ascii_lowercase();
@@ -36,7 +37,7 @@ impl UrlKey {
 
 /// `authority` without userinfo, default port and trailing dot. A dot before another port stays: it only costs that
 /// such a host is recorded apart.
-fn host(authority: &str, https: bool) -> &str {
+fn plain(authority: &str, https: bool) -> &str {
     let host = without_userinfo(authority);
     let host = host.strip_suffix(if https { ":443" } else { ":80" }).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)
@@ -49,7 +50,7 @@ mod tests {
     #[test]
     fn one_url_has_one_key() {
         let hasher = foldhash::fast::RandomState::default();
-        let key = |uri: &'static str| UrlKey::of(&Uri::from_static(uri), &hasher);
+        let key = |uri: &'static str| UrlKey::of(&Uri::from_static(uri), None, &hasher);
         let plain = key("https://api.example.com/v1/chart");
         for same in [
             "https://API.example.com:443/v1/chart",

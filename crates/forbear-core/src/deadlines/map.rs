@@ -71,10 +71,10 @@ impl Deadlines {
         DeadlinesId(self.id)
     }
 
-    /// What a URL is recorded under.
+    /// What a URL is recorded under; one without a host is that of `host`, the request's `Host` field.
     #[must_use]
-    pub fn key(&self, uri: &Uri) -> UrlKey {
-        UrlKey::of(uri, &self.hasher)
+    pub fn key(&self, uri: &Uri, host: Option<&str>) -> UrlKey {
+        UrlKey::of(uri, host, &self.hasher)
     }
 
     /// Whether nothing is recorded at all, so that no clock need be read.

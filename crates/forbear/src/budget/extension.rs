@@ -5,7 +5,8 @@ use http::Extensions;
 use tokio::time::Instant;
 
 use super::scope;
-use crate::clock;
+use crate::error::{BudgetExhausted, Spent};
+use crate::{Error, clock};
 
 /// A deadline for one logical request. As a request extension it nests: the earliest deadline wins. Usually it is
 /// ambient instead, see [`Budget::current`].
@@ -49,4 +50,13 @@ impl Budget {
 pub(crate) fn effective(extensions: &Extensions) -> Limits {
     let carried = extensions.get::<Budget>().map_or(Limits::UNLIMITED, |budget| budget.0);
     scope::budget().and(carried)
+}
+
+/// The error of a logical request whose budget allows no further attempt.
+pub(crate) fn out_of_attempts() -> Error {
+    let (entered, attempts, last_signal) =
+        scope::with(|spending| (spending.entered, spending.attempts, spending.last_signal.clone()))
+            .unwrap_or_default();
+    let spent = clock::now().since(entered);
+    Error::BudgetExhausted(BudgetExhausted::new(Spent::Attempts, spent, attempts, last_signal))
 }

@@ -122,6 +122,9 @@ where
         let mut this = self.project();
         loop {
             let next = match this.state.as_mut().project() {
+                StateProj::Sent { .. } if !this.admitted.polled && !budget::scope::pass_attempt() => {
+                    Next::Return(Err(budget::out_of_attempts()))
+                }
                 StateProj::Sent { attempt } => {
                     this.admitted.polled = true;
                     match ready!(attempt.poll(cx)) {

@@ -14,7 +14,7 @@ use super::saved::Saved;
 use super::wait::Wait;
 use crate::Error;
 use crate::body::{BoxError, Drain, Replay};
-use crate::budget::scope;
+use crate::budget::{self, scope};
 
 pin_project! {
     /// The future of a [`RetryAfterService`](super::RetryAfterService). Dropping it gives up its place in the queue.
@@ -106,7 +106,7 @@ where
                         *counted = true;
                         request.answered(ready!(attempt.poll(cx)).map_err(Error::from_inner))
                     } else {
-                        Next::Return(Err(request.out_of_attempts()))
+                        Next::Return(Err(budget::out_of_attempts()))
                     }
                 }
                 StateProj::Recorded { until } => request.recorded(*until),

@@ -19,8 +19,8 @@ use super::future::State;
 use super::saved::Saved;
 use super::wait::{Wait, Waited};
 use crate::body::{BoxError, Drain, Replay};
-use crate::budget::scope;
-use crate::error::{BudgetExhausted, Cooling, Spent};
+use crate::budget::{self, scope};
+use crate::error::{Cooling, Spent};
 use crate::extensions::{NoSignal, Signal, effective_uri};
 use crate::{Error, clock, events};
 
@@ -82,10 +82,11 @@ impl<S, B> Logical<'_, S, B> {
         let Limited { said, retry_at, gate } = limited;
         scope::saw(&said);
         if let Some(delay) = said.delay {
-            let uri = effective_uri(&response).or_else(|| self.saved.as_ref().map(|saved| saved.uri()));
             // What its family may not record, a URL of it may not either.
             let most = gate.as_ref().map_or(LONGEST_RECORDED, |gate| gate.max_advertised());
-            self.memory.record(uri, now.after(delay.duration.min(most)), now);
+            let saved = self.saved.as_ref().map(|saved| saved.target());
+            let target = effective_uri(&response).map(|uri| (uri, None)).or(saved);
+            self.memory.record(target, now.after(delay.duration.min(most)), now);
         }
         let Some(saved) = self.saved else { return Next::Return(Ok(response)) };
         saved.saw(&said);
@@ -110,7 +111,7 @@ impl<S, B> Logical<'_, S, B> {
 
     /// Waits until the family, and the request's own hint, allow another attempt.
     pub(super) fn park<F, RB>(&mut self, parked: &Parked) -> Next<F, RB> {
-        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         let now = clock::now();
         let Some(gate) = &parked.gate else {
             let limit = saved.wait_limit(now).deadline();
@@ -158,7 +159,7 @@ impl<S, B> Logical<'_, S, B> {
 
     /// An earlier logical request recorded a deadline for this URL.
     pub(super) fn recorded<F, RB>(&mut self, until: Monotonic) -> Next<F, RB> {
-        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         let now = clock::now();
         let limit = saved.wait_limit(now);
         if !limit.fits(until) {
@@ -170,7 +171,7 @@ impl<S, B> Logical<'_, S, B> {
 
     /// A wait ended.
     pub(super) fn waited<F, RB>(&mut self, waited: Waited) -> Next<F, RB> {
-        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         match waited {
             Waited::Over(grant) => {
                 saved.has_waited(grant);
@@ -200,7 +201,7 @@ impl<S, B> Logical<'_, S, B> {
     where
         S: Service<Request<Replay<B>>>,
     {
-        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         let now = clock::now();
         if let Err(error) = ready {
             return Next::Return(Err(error));
@@ -216,17 +217,12 @@ impl<S, B> Logical<'_, S, B> {
             None => Next::Return(Err(saved.exhausted(Spent::NextWait, now))),
         }
     }
-
-    /// The budget allows no further attempt.
-    pub(super) fn out_of_attempts(&self) -> Error {
-        out_of_attempts(self.saved.as_ref().and_then(|saved| saved.last_signal()))
-    }
 }
 
 impl Memory<'_> {
-    fn record(&mut self, uri: Option<&Uri>, until: Monotonic, now: Monotonic) {
+    fn record(&mut self, target: Option<(&Uri, Option<&str>)>, until: Monotonic, now: Monotonic) {
         let Some(deadlines) = self.deadlines.find() else { return };
-        let Some(key) = uri.map(|uri| deadlines.key(uri)).or(self.key) else { return };
+        let Some(key) = target.map(|(uri, host)| deadlines.key(uri, host)).or(self.key) else { return };
         // Where a budget is in scope, copies of one logical request (as hedging makes them) are known as such.
         let before = std::mem::replace(self.recorded, true);
         let again = scope::records().unwrap_or_default() || before;
@@ -265,11 +261,4 @@ fn jittered(until: Monotonic, limit: Option<Monotonic>, now: Monotonic) -> Monot
         Some(limit) if late >= limit => until.max(limit.before(Duration::from_millis(1))),
         _ => late,
     }
-}
-
-fn out_of_attempts(last_signal: Option<Arc<Said>>) -> Error {
-    let (entered, attempts) =
-        scope::with(|spending| (spending.entered, spending.attempts)).unwrap_or_default();
-    let spent = clock::now().since(entered);
-    Error::BudgetExhausted(BudgetExhausted::new(Spent::Attempts, spent, attempts, last_signal))
 }

@@ -9,11 +9,11 @@ use forbear_core::url::RedactedUrl;
 use http::request::Parts;
 use http::{Request, Uri};
 
-use crate::Error;
 use crate::body::{Replay, Tape};
 use crate::budget::{self, scope};
 use crate::error::{BudgetExhausted, Cooling, Spent};
 use crate::extensions::Turn;
+use crate::{Error, host};
 
 /// A request that may be sent again, and what its logical request has been through.
 pub(super) struct Saved<S, B> {
@@ -64,12 +64,9 @@ impl<S, B> Saved<S, B> {
         retry::is_safe_to_repeat(&self.head.method, &self.head.headers)
     }
 
-    pub(super) fn uri(&self) -> &Uri {
-        &self.head.uri
-    }
-
-    pub(super) fn last_signal(&self) -> Option<Arc<Said>> {
-        self.last_signal.clone()
+    /// Its URL, and the `Host` field that stands for one without a host.
+    pub(super) fn target(&self) -> (&Uri, Option<&str>) {
+        (&self.head.uri, host::of(&self.head.headers))
     }
 
     pub(super) fn saw(&mut self, signal: &Arc<Said>) {
@@ -139,7 +136,7 @@ impl<S, B> Saved<S, B> {
 
     /// The deadline of an earlier logical request stands, and waiting for it is impossible.
     pub(super) fn refused_until(&self, until: Monotonic) -> Cooling {
-        let host = self.head.uri.host().unwrap_or_default();
+        let host = self.head.uri.host().or(host::of(&self.head.headers)).unwrap_or_default();
         Cooling::recorded(until, RedactedUrl::of(&self.head.uri), host)
     }
 }
