@@ -30,7 +30,7 @@ async fn without_a_signal_it_tells_of_none() {
     let error = exhausted(10, [hangs()]).await;
     assert_eq!((error.what(), error.attempts()), (Spent::Time, 1));
     assert!(error.last_signal().is_none());
-    assert_eq!(error.to_string(), "budget exhausted after 10s and 1 attempts: the deadline passed");
+    assert_eq!(error.to_string(), "budget exhausted after 10s and 1 attempt: the deadline passed");
 }
 
 #[tokio::test(start_paused = true)]
