@@ -5,11 +5,7 @@ use std::time::Duration;
 use forbear::{Families, Family, GateSettings, InvalidFamilies, Ladder};
 
 fn invalid<const N: usize>(families: [Family; N]) -> InvalidFamilies {
-    families
-        .into_iter()
-        .fold(Families::builder(), |builder, family| builder.family(family))
-        .build()
-        .unwrap_err()
+    families.into_iter().fold(Families::builder(), forbear::FamiliesBuilder::family).build().unwrap_err()
 }
 
 #[test]
