@@ -21,14 +21,12 @@ pub(super) enum Next {
     Refused(Refusal),
 }
 
-/// Jitter only adds: up to a tenth of the wait, at most one second, and never past the caller's deadline.
+/// Jitter only adds: up to a tenth of the wait, at most one second, and at most half of what is left of the caller's
+/// budget after it, so that neither a late timer nor the jitter itself costs the attempt.
 fn jittered(until: Monotonic, draw: f64, ask: &Ask, now: Monotonic) -> Monotonic {
-    let most = (until.since(now).checked_div(10).unwrap_or_default()).min(Duration::from_secs(1));
-    let late = until.after(most.mul_f64(draw.clamp(0.0, 1.0)));
-    match ask.deadline {
-        Some(deadline) if late >= deadline => until.max(deadline.before(Duration::from_millis(1))),
-        _ => late,
-    }
+    let room = ask.deadline.unwrap_or(Monotonic::NEVER).since(until).checked_div(2).unwrap_or_default();
+    let most = until.since(now).checked_div(10).unwrap_or_default().min(Duration::from_secs(1)).min(room);
+    until.after(most.mul_f64(draw.clamp(0.0, 1.0)))
 }
 
 impl State {

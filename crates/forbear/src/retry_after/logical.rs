@@ -246,14 +246,12 @@ fn said<RB>(response: &Response<RB>) -> Option<Limited> {
     Some(Limited { said, retry_at: None, gate: None })
 }
 
-/// Jitter only adds: up to a tenth of the wait and 1 s, clipped to fit.
+/// Jitter only adds: up to a tenth of the wait and 1 s, and at most half of what is left after it, so that neither a late
+/// timer nor the jitter itself costs the attempt.
 fn jittered(until: Monotonic, limit: Option<Monotonic>, now: Monotonic) -> Monotonic {
-    let most = (until.since(now) / 10).min(Duration::from_secs(1));
-    let late = until.after(most.mul_f64(fastrand::f64()));
-    match limit {
-        Some(limit) if late >= limit => until.max(limit.before(Duration::from_millis(1))),
-        _ => late,
-    }
+    let room = limit.map_or(Duration::MAX, |limit| limit.since(until) / 2);
+    let most = (until.since(now) / 10).min(Duration::from_secs(1)).min(room);
+    until.after(most.mul_f64(fastrand::f64()))
 }
 
 fn out_of_attempts(last_signal: Option<Arc<Said>>) -> Error {
