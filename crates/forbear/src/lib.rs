@@ -144,6 +144,7 @@ pub mod error;
 mod events;
 mod extensions;
 mod families;
+#[cfg(any(feature = "retry-after", feature = "cooldown"))]
 mod host;
 mod order;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]

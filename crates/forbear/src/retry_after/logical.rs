@@ -7,7 +7,7 @@ use std::time::Duration;
 use forbear_core::deadlines::{DeadlinesId, UrlKey};
 use forbear_core::dialect::Dialect;
 use forbear_core::gate::{Gate, RefusalCause};
-use forbear_core::retry::After;
+use forbear_core::retry::{After, jittered};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
 use http::{Request, Response, Uri};
@@ -115,7 +115,9 @@ impl<S, B> Logical<'_, S, B> {
         let now = clock::now();
         let Some(gate) = &parked.gate else {
             let limit = saved.wait_limit(now).deadline();
-            return Next::Go(State::Wait { wait: Box::new(Wait::until(jittered(parked.until, limit, now))) });
+            return Next::Go(State::Wait {
+                wait: Box::new(Wait::until(jittered(parked.until, fastrand::f64(), limit, now))),
+            });
         };
         let (place, news) = gate.place(&saved.ask(now), (parked.own, fastrand::f64()), None, now);
         events::emit(gate.name(), &news);
@@ -166,7 +168,9 @@ impl<S, B> Logical<'_, S, B> {
             let refusal = saved.refused_until(until);
             return Next::Return(Err(saved.give_up(refusal, now)));
         }
-        Next::Go(State::Wait { wait: Box::new(Wait::until(jittered(until, limit.deadline(), now))) })
+        Next::Go(State::Wait {
+            wait: Box::new(Wait::until(jittered(until, fastrand::f64(), limit.deadline(), now))),
+        })
     }
 
     /// A wait ended.
@@ -251,14 +255,4 @@ fn said<RB>(response: &Response<RB>) -> Option<Limited> {
     let reading = standard.read_head(response.status(), response.headers(), clock::wall());
     let said = Arc::new(reading.into_signal()?);
     Some(Limited { said, retry_at: None, gate: None })
-}
-
-/// Jitter only adds: up to a tenth of the wait and 1 s, clipped to fit.
-fn jittered(until: Monotonic, limit: Option<Monotonic>, now: Monotonic) -> Monotonic {
-    let most = (until.since(now) / 10).min(Duration::from_secs(1));
-    let late = until.after(most.mul_f64(fastrand::f64()));
-    match limit {
-        Some(limit) if late >= limit => until.max(limit.before(Duration::from_millis(1))),
-        _ => late,
-    }
 }
