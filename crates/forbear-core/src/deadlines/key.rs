@@ -3,7 +3,7 @@ use std::hash::{BuildHasher, Hasher};
 use http::Uri;
 use http::uri::Scheme;
 
-use crate::url::without_userinfo;
+use crate::host::Host;
 
 /// What a deadline is recorded under: scheme, lower-case authority without userinfo, default port and trailing dot,
 /// and path; no query. Kept as keyed 64-bit hashes, so that a million cost little and nobody can choose collisions.
@@ -16,31 +16,28 @@ pub struct UrlKey {
 
 impl UrlKey {
     /// A URI without a host is that of `host`, the request's `Host` field.
+    #[inline]
     pub(super) fn of(uri: &Uri, host: Option<&str>, hasher: &impl BuildHasher) -> Self {
         let mut hash = hasher.build_hasher();
         let https = uri.scheme() != Some(&Scheme::HTTP);
         hash.write_u8(u8::from(https));
         let authority = uri.authority().map(http::uri::Authority::as_str).or(host).unwrap_or_default();
-        for piece in plain(authority, https).as_bytes().chunks(32) {
-            let mut lower = [0; 32];
-            for (slot, byte) in lower.iter_mut().zip(piece) {
-                *slot = byte.to_ascii_lowercase();
-            }
-            hash.write(&lower);
+        if is_normal(authority) {
+            hash.write(authority.as_bytes());
+        } else if let Some(host) = Host::of(authority, https) {
+            hash.write(host.full().as_bytes());
         }
         let authority = hash.finish();
-        hash.write_u8(b'/');
         hash.write(uri.path().as_bytes());
         Self { url: hash.finish(), authority }
     }
 }
 
-/// `authority` without userinfo, default port and trailing dot. A dot before another port stays: it only costs that
-/// such a host is recorded apart.
-fn plain(authority: &str, https: bool) -> &str {
-    let host = without_userinfo(authority);
-    let host = host.strip_suffix(if https { ":443" } else { ":80" }).unwrap_or(host);
-    host.strip_suffix('.').unwrap_or(host)
+/// Whether an authority is certainly in its normal form, as most are: lower case, and nothing beside a name.
+#[inline]
+fn is_normal(authority: &str) -> bool {
+    let name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+    authority.as_bytes().iter().all(name) && !authority.ends_with('.')
 }
 
 #[cfg(test)]

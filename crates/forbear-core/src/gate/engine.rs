@@ -84,6 +84,7 @@ impl Gate {
 
     /// The happy path: a ticket where the gate is open, without a lock. `None` means: use [`Gate::admit`].
     #[must_use]
+    #[inline]
     pub fn admit_open(&self, now: Monotonic) -> Option<Ticket> {
         let word = self.word.load(Ordering::Acquire);
         if word & 1 == 0 {
@@ -214,6 +215,7 @@ impl Gate {
     }
 
     /// Counts an attempt in this thread's shard; says how many of its generation this thread sent before.
+    #[inline]
     fn count(&self, age: u64, now: Monotonic) -> u32 {
         shard::mine(self.id, || Some(self.adopt_shard()), |shard| shard.sent(age, now)).unwrap_or(0)
     }
@@ -291,6 +293,7 @@ impl Drop for Gate {
 /// Takes the outcome of an attempt that an open gate admitted and that met no signal: touches nothing shared.
 /// `took` is asked only where the time of this answer is sampled. False where the ticket must go through
 /// [`Gate::observe`] instead.
+#[inline]
 pub fn answered_open(ticket: &Ticket, good: bool, took: impl FnOnce() -> Duration) -> bool {
     let Kind::Open { timed } = ticket.kind else { return false };
     shard::answered(ticket.gate, ticket.age(), good, (timed && good).then(took));

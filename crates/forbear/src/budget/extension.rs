@@ -29,7 +29,7 @@ impl Budget {
     /// The budget of the logical request that is being polled right now; `None` outside of any.
     #[must_use]
     pub fn current() -> Option<Self> {
-        let deadline = scope::with(|spending| spending.deadline).flatten()?;
+        let deadline = scope::budget().deadline()?;
         Some(Self(Limits::until(deadline)))
     }
 
@@ -54,9 +54,8 @@ pub(crate) fn effective(extensions: &Extensions) -> Limits {
 
 /// The error of a logical request whose budget allows no further attempt.
 pub(crate) fn out_of_attempts() -> Error {
-    let (entered, attempts, last_signal) =
-        scope::with(|spending| (spending.entered, spending.attempts, spending.last_signal.clone()))
-            .unwrap_or_default();
-    let spent = clock::now().since(entered);
-    Error::BudgetExhausted(BudgetExhausted::new(Spent::Attempts, spent, attempts, last_signal))
+    let now = clock::now();
+    let spent = now.since(scope::entered().unwrap_or(now));
+    let attempts = scope::attempts().unwrap_or_default();
+    Error::BudgetExhausted(BudgetExhausted::new(Spent::Attempts, spent, attempts, scope::last_signal()))
 }

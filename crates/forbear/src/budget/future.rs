@@ -6,7 +6,7 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 use tokio::time::Sleep;
 
-use super::scope::{self, Spending};
+use super::scope::Scope;
 use crate::body::BoxError;
 use crate::error::{BudgetExhausted, Spent};
 use crate::{Error, clock};
@@ -21,20 +21,20 @@ pin_project! {
         // Armed at the first pending poll.
         #[pin]
         timer: Option<Sleep>,
-        spending: Spending,
+        scope: Scope,
         grace: Duration,
     }
 }
 
 impl<F> BudgetFuture<F> {
-    pub(super) const fn new(inner: F, spending: Spending, grace: Duration) -> Self {
-        Self { inner: Some(inner), timer: None, spending, grace }
+    pub(super) const fn new(inner: F, scope: Scope, grace: Duration) -> Self {
+        Self { inner: Some(inner), timer: None, scope, grace }
     }
 }
 
 impl<F> std::fmt::Debug for BudgetFuture<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BudgetFuture").field("spending", &self.spending).finish_non_exhaustive()
+        f.debug_struct("BudgetFuture").field("scope", &self.scope).finish_non_exhaustive()
     }
 }
 
@@ -48,7 +48,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let polled = {
-            let _entered = scope::enter(this.spending);
+            let _entered = this.scope.enter();
             let Some(inner) = this.inner.as_mut().as_pin_mut() else { return Poll::Pending };
             inner.poll(cx)
         };
@@ -56,7 +56,7 @@ where
             this.inner.set(None);
             return Poll::Ready(answer.map_err(Error::from_inner));
         }
-        let Some(deadline) = this.spending.deadline else { return Poll::Pending };
+        let Some(deadline) = this.scope.deadline() else { return Poll::Pending };
         if this.timer.is_none() {
             let at = clock::to_instant(deadline.after(*this.grace));
             this.timer.set(Some(tokio::time::sleep_until(at)));
@@ -65,10 +65,10 @@ where
             ready!(timer.poll(cx));
         }
         this.inner.set(None);
-        let spent = clock::now().since(this.spending.entered);
+        let spent = clock::now().since(this.scope.entered());
         // Whatever stands below has sent at least the attempt that is dropped now, even if it does not count.
-        let attempts = this.spending.attempts.max(1);
-        let last_signal = this.spending.last_signal.take();
+        let attempts = this.scope.attempts().max(1);
+        let last_signal = this.scope.take_last_signal();
         Poll::Ready(Err(Error::BudgetExhausted(BudgetExhausted::new(
             Spent::Time,
             spent,

@@ -179,10 +179,7 @@ where
     let now = clock::now();
     let turn = request.extensions_mut().remove::<Turn>();
     let ask = Ask {
-        entered: turn.map_or_else(
-            || budget::scope::with(|spending| spending.entered).unwrap_or(now),
-            |turn| turn.entered,
-        ),
+        entered: turn.map_or_else(|| budget::scope::entered().unwrap_or(now), |turn| turn.entered),
         deadline: budget::effective(request.extensions()).deadline(),
         waited: turn.is_some(),
         priority: request.extensions().get::<Priority>().copied().unwrap_or_default(),

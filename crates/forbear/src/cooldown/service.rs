@@ -44,7 +44,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let now = clock::now();
         let name = request.extensions().get::<FamilyName>();
-        let host = host::of(request.headers());
+        let host = host::of(request.uri(), request.headers());
         let found = self.families.0.find(request.uri(), host, name);
         let families = self.families.0.id();
         let origin = |dialect: Dialect| Origin::new(request.uri().clone(), families, dialect);

@@ -66,7 +66,7 @@ impl<S, B> Saved<S, B> {
 
     /// Its URL, and the `Host` field that stands for one without a host.
     pub(super) fn target(&self) -> (&Uri, Option<&str>) {
-        (&self.head.uri, host::of(&self.head.headers))
+        (&self.head.uri, host::of(&self.head.uri, &self.head.headers))
     }
 
     pub(super) fn saw(&mut self, signal: &Arc<Said>) {
@@ -86,7 +86,7 @@ impl<S, B> Saved<S, B> {
 
     /// When the logical request entered, as far as is known.
     fn entered(&mut self, now: Monotonic) -> Monotonic {
-        *self.entered.get_or_insert_with(|| scope::with(|spending| spending.entered).unwrap_or(now))
+        *self.entered.get_or_insert_with(|| scope::entered().unwrap_or(now))
     }
 
     /// The request once more, after a wait. `None` where its body cannot be sent again.
@@ -128,15 +128,15 @@ impl<S, B> Saved<S, B> {
 
     /// The budget is spent.
     pub(super) fn exhausted(&self, what: Spent, now: Monotonic) -> Error {
-        let entered = scope::with(|spending| spending.entered).or(self.entered);
+        let entered = scope::entered().or(self.entered);
         let spent = entered.map(|entered| now.since(entered)).unwrap_or_default();
-        let attempts = scope::with(|spending| spending.attempts).unwrap_or_else(|| self.history.limited());
+        let attempts = scope::attempts().unwrap_or_else(|| self.history.limited());
         Error::BudgetExhausted(BudgetExhausted::new(what, spent, attempts, self.last_signal.clone()))
     }
 
     /// The deadline of an earlier logical request stands, and waiting for it is impossible.
     pub(super) fn refused_until(&self, until: Monotonic) -> Cooling {
-        let host = self.head.uri.host().or(host::of(&self.head.headers)).unwrap_or_default();
+        let host = self.head.uri.host().or(host::of(&self.head.uri, &self.head.headers)).unwrap_or_default();
         Cooling::recorded(until, RedactedUrl::of(&self.head.uri), host)
     }
 }

@@ -53,7 +53,7 @@ where
         let deadlines = &*self.layer.deadlines;
         let id = deadlines.id();
         let limit = self.layer.replay_limit.filter(|_| request.extensions().get::<NoWait>().is_none());
-        let key = || deadlines.key(request.uri(), host::of(request.headers()));
+        let key = || deadlines.key(request.uri(), host::of(request.uri(), request.headers()));
         let recorded = if deadlines.is_empty() { None } else { deadlines.get(key(), clock::now()) };
         let Some(limit) = limit else {
             if let Some(until) = recorded {
@@ -81,6 +81,6 @@ where
 
 /// A URL whose recorded deadline lies in the future, for a request that does not wait.
 fn refused<B>(until: forbear_core::time::Monotonic, request: &Request<B>) -> Error {
-    let host = request.uri().host().or(host::of(request.headers())).unwrap_or_default();
+    let host = request.uri().host().or(host::of(request.uri(), request.headers())).unwrap_or_default();
     Error::Cooling(Cooling::recorded(until, RedactedUrl::of(request.uri()), host))
 }
