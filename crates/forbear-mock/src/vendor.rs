@@ -106,7 +106,7 @@ impl MockVendor {
         self.server.as_ref().map_or_else(|| IN_PROCESS.to_owned(), |server| server.address().to_string())
     }
 
-    /// The URL of a path, which may carry a query.
+    /// The URL of a path, which may carry a query. For the URL without a path there is [`uri`](Self::uri).
     ///
     /// # Panics
     ///
