@@ -152,7 +152,7 @@ mod stack;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 mod vendor;
 
-pub use body::BoxError;
+pub use body::{BoxError, Peeked, Replay};
 pub use error::{BudgetExhausted, Cooling, Error, Spent, UnknownFamily};
 pub use extensions::{EffectiveUri, NoWait, Signal};
 pub use families::{Families, FamiliesBuilder};
@@ -160,6 +160,7 @@ pub use forbear_core::dialect::Dialect;
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};
 pub use forbear_core::gate::{GateSettings, Ladder, Priority, RefusalCause};
 pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal};
+pub use forbear_core::signal;
 pub use forbear_core::signal::{Class, Delay, Evidence, Reason, Scope};
 pub use forbear_core::url::RedactedUrl;
 
