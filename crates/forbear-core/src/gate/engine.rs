@@ -194,10 +194,12 @@ impl Gate {
         self.word.store(word(open, state.epoch, state.generation), Ordering::Release);
         let events = std::mem::take(&mut state.events);
         let wakers = std::mem::take(&mut state.wakers);
+        let spent = std::mem::take(&mut state.spent);
         drop(state);
         for waker in wakers {
             waker.wake();
         }
+        drop(spent);
         (answer, events)
     }
 

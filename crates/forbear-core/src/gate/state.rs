@@ -53,6 +53,9 @@ pub(super) struct State {
     pub(super) events: Vec<Event>,
     /// Who is to be woken once the lock is free.
     pub(super) wakers: Vec<Waker>,
+    /// Wakers that nobody needs any more. A waker's drop is somebody else's code and may come back to this gate, so it
+    /// happens once the lock is free.
+    pub(super) spent: Vec<Waker>,
 }
 
 #[derive(Debug)]
@@ -114,6 +117,7 @@ impl State {
             tallies: Tallies::default(),
             events: Vec::new(),
             wakers: Vec::new(),
+            spent: Vec::new(),
         }
     }
 
