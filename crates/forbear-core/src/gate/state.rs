@@ -223,8 +223,8 @@ impl State {
     }
 
     /// Wakes everybody, so that each decides again.
-    pub(super) fn wake_all(&mut self) {
-        self.queue.take_wakers(&mut self.wakers, |_| true);
+    pub(super) fn wake_all(&mut self, now: Monotonic) {
+        self.queue.take_wakers(&mut self.wakers, now, |_| true);
     }
 
     pub(super) fn number(&mut self) -> u64 {
