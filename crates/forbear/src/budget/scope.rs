@@ -69,9 +69,11 @@ impl Drop for Entered<'_> {
     fn drop(&mut self) {
         let Some(inside) = swap(None) else { return };
         if let Some(outer) = &mut self.outer {
+            // A refusal that comes in a later poll than its attempt was counted in gives one back.
             let sent = inside.attempts.saturating_sub(self.before);
-            outer.attempts = outer.attempts.saturating_add(sent);
-            outer.left = outer.left.map(|left| left.saturating_sub(sent));
+            let refused = self.before.saturating_sub(inside.attempts);
+            outer.attempts = outer.attempts.saturating_add(sent).saturating_sub(refused);
+            outer.left = outer.left.map(|left| left.saturating_sub(sent).saturating_add(refused));
             outer.recorded |= inside.recorded;
             if inside.last_signal.is_some() {
                 outer.last_signal.clone_from(&inside.last_signal);
