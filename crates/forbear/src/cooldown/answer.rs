@@ -15,7 +15,7 @@ use super::admitted::Admitted;
 use super::future::Origin;
 use crate::body::{Peek, Peeked};
 use crate::extensions::{NoSignal, Signal, effective_uri};
-use crate::{clock, events};
+use crate::{budget, clock, events};
 
 /// How long a limited answer's body is waited for.
 const LOOK_FOR: Duration = Duration::from_millis(250);
@@ -61,7 +61,13 @@ pub(super) fn judge<RB: Body>(
     if let (Verdict::Bad(signal), None) = (&look_at.reading.verdict, &look_at.effective) {
         admitted.will_settle(signal.clone(), route(&origin.uri));
     }
-    Judged::Look(Peek::new(body, Dialect::MAX_BODY, Instant::now() + LOOK_FOR), look_at)
+    Judged::Look(Peek::new(body, Dialect::MAX_BODY, look_until()), look_at)
+}
+
+/// A look ends with the budget, so that the vendor's answer is still returned.
+fn look_until() -> Instant {
+    let longest = Instant::now() + LOOK_FOR;
+    budget::scope::budget().deadline().map_or(longest, |deadline| clock::to_instant(deadline).min(longest))
 }
 
 /// Whether a body can be read as it is on the wire.

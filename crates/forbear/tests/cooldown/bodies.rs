@@ -123,3 +123,21 @@ async fn a_body_that_panics_during_the_look_leaves_the_strike() {
     sleep(MS).await;
     assert_eq!(phase(&families, "vendor"), "cooling");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_look_ends_with_the_budget_and_the_vendors_answer_is_returned() {
+    let families = families();
+    let body = || Script::new([data("{"), Step::Stall]);
+    let client = tower::service_fn(move |_: http::Request<forbear::body::Replay<Sent>>| {
+        let response = Response::builder().status(429).header("retry-after", 300).body(body()).unwrap();
+        async {
+            sleep(900 * MS).await;
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let vendor = forbear::stack(&families).budget(SECOND).service(client);
+    let start = Instant::now();
+    let answer = vendor.send(get(URL)).await.expect("the vendor answered within the budget");
+    assert_eq!((answer.status().as_u16(), start.elapsed()), (429, SECOND));
+    assert_eq!(answer.extensions().get::<Signal>().unwrap().retry_in(), Some(300 * SECOND));
+}
