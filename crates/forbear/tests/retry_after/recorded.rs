@@ -147,3 +147,19 @@ async fn a_relative_uri_is_recorded_under_its_host_field() {
     assert_eq!(service.clone().oneshot(to("two.test")).await.unwrap().status(), 200);
     assert_eq!(refusal(service.oneshot(to("one.test")).await).unwrap().family(), "one.test");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_host_field_holds_beside_the_host_is_never_shown() {
+    let layer = RetryAfterLayer::new();
+    let client = Client::new([limited(429, 10)]);
+    let request = |extension| {
+        let mut request = with(get("/a?token=S2"), extension);
+        request.headers_mut().insert("host", "user:S1@vendor.test".parse().unwrap());
+        request
+    };
+    let _ = layer.layer(client.clone()).oneshot(request(NoWait)).await.unwrap();
+    let cooling = refusal(layer.layer(client).oneshot(request(NoWait)).await).unwrap();
+    assert_eq!(cooling.family(), "vendor.test");
+    let shown = format!("{cooling} {cooling:?}");
+    assert!(!shown.contains("S1") && !shown.contains("S2"), "{shown}");
+}
