@@ -149,6 +149,20 @@ async fn a_relative_uri_is_recorded_under_its_host_field() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deadline_that_moved_while_it_was_waited_for_is_waited_out() {
+    let layer = RetryAfterLayer::new();
+    let client = Client::new([limited(429, 30).delay(5 * SECOND), limited(429, 10), answer(200)]);
+    let send = |request| layer.layer(client.clone()).oneshot(request);
+    let slow = tokio::spawn(send(with(get("http://vendor.test/a"), NoWait)));
+    tokio::task::yield_now().await;
+    assert_eq!(send(with(get("http://vendor.test/a"), NoWait)).await.unwrap().status(), 429);
+    let start = Instant::now();
+    let later = send(get("http://vendor.test/a")).await.unwrap();
+    assert_eq!((later.status().as_u16(), slow.await.unwrap().unwrap().status().as_u16()), (200, 429));
+    assert!((35 * SECOND..37 * SECOND).contains(&start.elapsed()), "sent after {:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_host_field_holds_beside_the_host_is_never_shown() {
     let layer = RetryAfterLayer::new();
     let client = Client::new([limited(429, 10)]);
