@@ -4,6 +4,7 @@ mod automatic;
 mod builder;
 mod family;
 mod host;
+mod seen;
 mod table;
 
 pub use builder::{FamiliesBuilder, InvalidFamilies};

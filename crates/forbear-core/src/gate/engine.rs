@@ -50,6 +50,10 @@ fn word(open: bool, epoch: u32, generation: u32) -> u64 {
     u64::from(open) | u64::from(generation) << 1 | u64::from(epoch) << 33
 }
 
+fn is_open(word: u64) -> bool {
+    word & 1 == 1
+}
+
 impl Gate {
     /// The gate of the family or partition `name`; open.
     #[must_use]
@@ -86,7 +90,7 @@ impl Gate {
     #[must_use]
     pub fn admit_open(&self, now: Monotonic) -> Option<Ticket> {
         let word = self.word.load(Ordering::Acquire);
-        if word & 1 == 0 {
+        if !is_open(word) {
             return None;
         }
         #[expect(clippy::cast_possible_truncation, reason = "the word is made of these two")]
@@ -113,16 +117,26 @@ impl Gate {
         }
     }
 
+    /// Whether it was open when somebody looked last: one atomic load.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        is_open(self.word.load(Ordering::Acquire))
+    }
+
     /// Whether nothing would be lost with this gate: open at level 0, and nobody waits.
     #[must_use]
     pub fn is_idle(&self, now: Monotonic) -> bool {
-        let (idle, _) = self.with(|state| {
+        let (idle, events) = self.with(|state| {
             state.advance(now);
             matches!(state.phase, Phase::Open)
                 && state.pause.is_none()
                 && state.level(now) == 0
                 && state.queue.len() == 0
         });
+        if !events.is_empty() {
+            // Whoever looks next tells the operator.
+            self.lock().events.splice(0..0, events);
+        }
         idle
     }
 
