@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use forbear::{Families, Signal};
+use forbear::{EffectiveUri, Families, Family, Signal};
 use http::Response;
 use http_body_util::BodyExt;
 use tokio::time::{Instant, sleep};
@@ -38,6 +38,14 @@ fn calls(
         async { Ok::<_, Infallible>(response) }
     });
     service(families, client).oneshot(get(URL))
+}
+
+fn stalled(effective: Option<&str>) -> Response<Script> {
+    let mut response = Response::builder().status(429).header("retry-after", 5);
+    if let Some(uri) = effective {
+        response = response.extension(EffectiveUri(uri.parse().unwrap()));
+    }
+    response.body(Script::new([data("{"), Step::Stall]).inexact()).unwrap()
 }
 
 fn reason(answer: &Answer) -> String {
@@ -113,6 +121,26 @@ async fn a_caller_that_goes_away_during_the_look_leaves_the_strike() {
     assert!(cut(calls(&families, body, None), 1).await.is_none());
     assert_eq!((phase(&families, "vendor").as_str(), Arc::strong_count(&alive)), ("cooling", 1));
     assert_eq!(families.health().family("vendor").unwrap().remaining, Some(5 * SECOND));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_goes_away_leaves_the_strike_on_whoever_answered() {
+    for (asked, effective, struck) in [
+        ("http://new.test/x", None, "new.test"),
+        ("http://new.test/x", Some("http://vendor.test/y"), "vendor"),
+        (URL, Some("http://cdn.test/y"), "cdn.test"),
+        (URL, Some("http://vendor.test/y"), "vendor"),
+    ] {
+        let family = Family::new("vendor").host("vendor.test");
+        let families = Families::builder().family(family).build().unwrap();
+        let client = tower::service_fn(move |_: http::Request<Sent>| async move {
+            Ok::<_, Infallible>(stalled(effective))
+        });
+        assert!(cut(service(&families, client).oneshot(get(asked)), 1).await.is_none());
+        assert_eq!(phase(&families, struck), "cooling", "{asked} {effective:?}");
+        let elsewhere = families.health().families.iter().filter(|family| family.strikes > 0).count();
+        assert_eq!(elsewhere, 1, "{asked} {effective:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
