@@ -159,6 +159,20 @@ mod tests {
     }
 
     #[test]
+    fn hosts_that_are_never_called_again_make_room_once_their_level_is_down() {
+        let automatic = Automatic::default();
+        let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
+        for host in 0..MOST {
+            strike(&automatic.make(&format!("h{host}.example"), now), now);
+        }
+        let soon = now.after(Duration::from_secs(61));
+        assert_eq!(&**automatic.make("soon.example", soon).gate.name(), OVERFLOW);
+        let later = now.after(Duration::from_secs(600));
+        assert_eq!(&**automatic.make("later.example", later).gate.name(), "later.example");
+        assert_eq!((automatic.overflows(), automatic.by_host.read().unwrap().len()), (1, 1));
+    }
+
+    #[test]
     fn a_family_that_somebody_is_about_to_strike_is_not_dropped() {
         let automatic = Automatic::default();
         let now = Monotonic::ORIGIN.after(Duration::from_secs(1));

@@ -123,21 +123,18 @@ impl Gate {
         is_open(self.word.load(Ordering::Acquire))
     }
 
-    /// Whether nothing would be lost with this gate: open at level 0, and nobody waits.
+    /// Whether nothing would be lost with this gate: nobody waits, no probe is out, and quiet time took all rungs off;
+    /// also where nobody called since its cool-down ended. Looks and changes nothing, so that it wakes nobody.
     #[must_use]
     pub fn is_idle(&self, now: Monotonic) -> bool {
-        let (idle, events) = self.with(|state| {
-            state.advance(now);
-            matches!(state.phase, Phase::Open)
-                && state.pause.is_none()
-                && state.level(now) == 0
-                && state.queue.len() == 0
-        });
-        if !events.is_empty() {
-            // Whoever looks next tells the operator.
-            self.lock().events.splice(0..0, events);
-        }
-        idle
+        let state = self.lock();
+        let resting = match &state.phase {
+            Phase::Open => true,
+            Phase::Cooling => now >= state.cooldown.until,
+            Phase::Probing => state.lease.is_none_or(|lease| lease.ends <= now),
+            Phase::Recovering(recovery) => recovery.over(now),
+        };
+        resting && state.pause.is_none() && state.level(now) == 0 && state.queue.len() == 0
     }
 
     /// Decides whether `ask` may send now. Events are what an operator is to be told; they come from time that passed.

@@ -386,7 +386,7 @@ fn a_strike_ends_it() {
 }
 
 #[test]
-fn a_recovery_that_a_look_for_idle_families_brings_is_still_told() {
+fn a_look_for_idle_families_takes_no_news_away() {
     let gate = gate();
     let until = strike(&gate, &throttled().delay(secs(5)), at(0.0)).retry_at.unwrap();
     let _probe = go(&gate, until);
