@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use hashbrown::HashMap;
 
@@ -14,6 +15,8 @@ use super::table::Member;
 
 /// As many automatic families may exist; idle ones make room, and what finds none shares one family.
 const MOST: usize = 10_000;
+/// Idle ones are looked for at most so often: a look through ten thousand holds everybody up.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// The family of hosts that found no room.
 const OVERFLOW: &str = "other";
 
@@ -23,6 +26,8 @@ pub(super) struct Automatic {
     by_host: RwLock<HashMap<Box<str>, Arc<Member>, foldhash::fast::RandomState>>,
     /// The hosts in the map, roughly: a host that is not among them needs no lock.
     seen: Seen,
+    /// Idle ones are not looked for again before. Changes under the lock of the map.
+    sweep_from: AtomicU64,
     overflow: Arc<Member>,
     overflows: AtomicU64,
 }
@@ -32,6 +37,7 @@ impl Default for Automatic {
         Self {
             by_host: RwLock::default(),
             seen: Seen::default(),
+            sweep_from: AtomicU64::new(0),
             overflow: member(OVERFLOW),
             overflows: AtomicU64::new(0),
         }
@@ -65,7 +71,8 @@ impl Automatic {
         if let Some(member) = by_host.get(host) {
             return Arc::clone(member);
         }
-        if by_host.len() >= MOST {
+        if by_host.len() >= MOST && now.as_nanos() >= self.sweep_from.load(Ordering::Relaxed) {
+            self.sweep_from.store(now.after(SWEEP_EVERY).as_nanos(), Ordering::Relaxed);
             // One that somebody holds may be about to be struck.
             by_host.retain(|_, member| Arc::strong_count(member) > 1 || !member.gate.is_idle(now));
             self.seen.hold_only(by_host.keys());
@@ -97,7 +104,6 @@ mod tests {
     use crate::gate::{Ask, Decision, Outcome};
     use crate::signal::{Class, Signal};
     use http::StatusCode;
-    use std::time::Duration;
 
     fn strike(member: &Member, now: Monotonic) {
         let signal =
@@ -121,6 +127,7 @@ mod tests {
         assert!(Arc::ptr_eq(&automatic.get("active.example").unwrap(), &active));
         assert_eq!(automatic.members().len(), 2);
         drop(newcomer);
+        let now = now.after(SWEEP_EVERY);
         for host in 0..MOST {
             strike(&automatic.make(&format!("a{host}.example"), now), now);
         }
@@ -170,6 +177,18 @@ mod tests {
         let later = now.after(Duration::from_secs(600));
         assert_eq!(&**automatic.make("later.example", later).gate.name(), "later.example");
         assert_eq!((automatic.overflows(), automatic.by_host.read().unwrap().len()), (1, 1));
+    }
+
+    #[test]
+    fn idle_families_are_not_looked_for_at_every_signal() {
+        let automatic = Automatic::default();
+        let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
+        let held: Vec<_> = (0..MOST).map(|host| automatic.make(&format!("h{host}.example"), now)).collect();
+        assert_eq!(&**automatic.make("new.example", now).gate.name(), OVERFLOW);
+        drop(held);
+        assert_eq!(&**automatic.make("new.example", now).gate.name(), OVERFLOW, "a moment ago none was idle");
+        let later = now.after(SWEEP_EVERY);
+        assert_eq!(&**automatic.make("new.example", later).gate.name(), "new.example");
     }
 
     #[test]
