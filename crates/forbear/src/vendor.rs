@@ -10,6 +10,10 @@ use crate::{Error, Stacked};
 
 /// A client `C` with all layers around it: a [`Service`], and [`Vendor::send`] for who does not want to know about
 /// services. Clones share the families and what is remembered, each calls a clone of the client.
+///
+/// In a spawned task, around a client whose error is a [`BoxError`], use [`Vendor::send`], or make it ready and call
+/// it. `oneshot` does not compile there ("implementation of `From` is not general enough"): the compiler forgets that
+/// the box is `'static`, with any layer that takes `Into<BoxError>`.
 #[derive(Debug, Clone)]
 pub struct Vendor<C>(Stacked<C>);
 
