@@ -1,5 +1,6 @@
 //! What a request or a response carries for forbear.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use forbear_core::gate::{Gate, GrantId};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
+use forbear_core::url::RedactedUrl;
 use http::{Response, Uri};
 
 use crate::clock;
@@ -17,8 +19,14 @@ pub struct NoWait;
 
 /// Response extension: the URL that answered, where a client follows redirects itself. The answer is charged to its
 /// family, and recorded under it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct EffectiveUri(pub Uri);
+
+impl fmt::Debug for EffectiveUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EffectiveUri").field(&RedactedUrl::of(&self.0)).finish()
+    }
+}
 
 /// Response extension: what a limited response says, and when its family is called again. Set by
 /// [`FamilyCooldownLayer`](crate::FamilyCooldownLayer).

@@ -31,6 +31,10 @@ use crate::{Error, Stacked};
 /// }
 /// # let _ = async |quotes: Quotes| tokio::spawn(async move { quotes.chart().await }).await;
 /// ```
+///
+/// In a spawned task, around a client whose error is a [`BoxError`], use [`Vendor::send`], or make it ready and call
+/// it. `oneshot` does not compile there ("implementation of `From` is not general enough"): the compiler forgets that
+/// the box is `'static`, with any layer that takes `Into<BoxError>`.
 #[derive(Debug, Clone)]
 pub struct Vendor<C>(Stacked<C>);
 

@@ -1,5 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
@@ -13,6 +14,9 @@ use super::key::UrlKey;
 
 /// As many authorities are told apart when the map of URLs is full; what finds no room there shares one deadline.
 const MOST_AUTHORITIES: usize = 10_000;
+
+/// What is over makes room in a full map at most so often: a look through a million deadlines holds everybody up.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
 /// All maps of the process.
 static MAPS: Living<Deadlines> = Living::new();
@@ -45,6 +49,8 @@ pub struct Deadlines {
 struct Recorded {
     by_url: HashTable<(u64, Monotonic)>,
     by_authority: HashMap<u64, Monotonic, RandomState>,
+    /// What is over is not looked for again before.
+    sweep_from: Monotonic,
     /// For all that found no room.
     rest: Option<Monotonic>,
     /// The count of operators' clears that this was recorded after.
@@ -128,17 +134,16 @@ impl Deadlines {
 
     fn insert(&self, recorded: &mut Recorded, key: UrlKey, until: Monotonic, now: Monotonic) {
         // Before the table grows, what is over makes room.
-        if recorded.by_url.len() == recorded.by_url.capacity().min(self.most) {
+        if recorded.by_url.len() == recorded.by_url.capacity().min(self.most) && now >= recorded.sweep_from {
+            recorded.sweep_from = now.after(SWEEP_EVERY);
             recorded.by_url.retain(|(_, until)| *until > now);
+            recorded.by_authority.retain(|_, until| *until > now);
         }
         if recorded.by_url.len() < self.most {
             recorded.by_url.insert_unique(key.url, (key.url, until), |(url, _)| *url);
             return;
         }
         self.overflows.fetch_add(1, Ordering::Relaxed);
-        if recorded.by_authority.len() >= MOST_AUTHORITIES {
-            recorded.by_authority.retain(|_, until| *until > now);
-        }
         if recorded.by_authority.len() < MOST_AUTHORITIES
             || recorded.by_authority.contains_key(&key.authority)
         {
@@ -178,7 +183,6 @@ impl Drop for Deadlines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn at(seconds: u64) -> Monotonic {
         Monotonic::ORIGIN.after(Duration::from_secs(seconds))
@@ -217,6 +221,20 @@ mod tests {
         deadlines.record(key(5, 9), at(300), false, at(200));
         assert_eq!(deadlines.overflows(), 1);
         assert_eq!(deadlines.get(key(5, 9), at(201)), Some(at(300)));
+    }
+
+    #[test]
+    fn a_full_map_is_not_looked_through_for_every_signal() {
+        let deadlines = Deadlines::new(2);
+        deadlines.record(key(1, 7), at(100), false, at(0));
+        let soon = at(0).after(Duration::from_millis(1100));
+        deadlines.record(key(2, 7), soon, false, at(0));
+        deadlines.record(key(3, 8), at(100), false, at(1));
+        // The second has lapsed, but the map was looked through a moment ago.
+        deadlines.record(key(4, 9), at(100), false, soon);
+        assert_eq!((deadlines.overflows(), deadlines.get(key(4, 9), soon)), (2, Some(at(100))));
+        deadlines.record(key(5, 9), at(100), false, at(2));
+        assert_eq!((deadlines.overflows(), deadlines.get(key(5, 9), at(2))), (2, Some(at(100))));
     }
 
     #[test]

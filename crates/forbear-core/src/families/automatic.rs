@@ -1,7 +1,8 @@
 //! Families of hosts that nobody registered.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use hashbrown::HashMap;
 
@@ -9,10 +10,13 @@ use crate::dialect::Dialect;
 use crate::gate::{Gate, GateSettings};
 use crate::time::Monotonic;
 
+use super::seen::Seen;
 use super::table::Member;
 
 /// As many automatic families may exist; idle ones make room, and what finds none shares one family.
 const MOST: usize = 10_000;
+/// Idle ones are looked for at most so often: a look through ten thousand holds everybody up.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// The family of hosts that found no room.
 const OVERFLOW: &str = "other";
 
@@ -20,8 +24,10 @@ const OVERFLOW: &str = "other";
 #[derive(Debug)]
 pub(super) struct Automatic {
     by_host: RwLock<HashMap<Box<str>, Arc<Member>, foldhash::fast::RandomState>>,
-    /// How many there are: while it is zero, nobody looks further.
-    count: AtomicUsize,
+    /// The hosts in the map, roughly: a host that is not among them needs no lock.
+    seen: Seen,
+    /// Idle ones are not looked for again before. Changes under the lock of the map.
+    sweep_from: AtomicU64,
     overflow: Arc<Member>,
     overflows: AtomicU64,
 }
@@ -30,7 +36,8 @@ impl Default for Automatic {
     fn default() -> Self {
         Self {
             by_host: RwLock::default(),
-            count: AtomicUsize::new(0),
+            seen: Seen::default(),
+            sweep_from: AtomicU64::new(0),
             overflow: member(OVERFLOW),
             overflows: AtomicU64::new(0),
         }
@@ -45,12 +52,16 @@ fn member(name: &str) -> Arc<Member> {
 impl Automatic {
     /// The family of `host`, if it ever signalled a limit.
     pub(super) fn get(&self, host: &str) -> Option<Arc<Member>> {
-        if self.count.load(Ordering::Acquire) == 0 {
-            return None;
-        }
-        let found = self.by_host.read().unwrap_or_else(PoisonError::into_inner).get(host).cloned();
-        // Once a host shares the overflow family, nobody can tell any more which ones do: all without one share it.
-        found.or_else(|| (self.overflows() > 0).then(|| Arc::clone(&self.overflow)))
+        let found = self.seen.may_hold(host).then(|| self.find(host)).flatten();
+        // While the overflow family is closed nobody can tell which hosts share it: all without one do. Once it is
+        // open, a host that signals again is given a family of its own, if there is room by then.
+        found.or_else(|| {
+            (self.overflows() > 0 && !self.overflow.gate.is_open()).then(|| Arc::clone(&self.overflow))
+        })
+    }
+
+    fn find(&self, host: &str) -> Option<Arc<Member>> {
+        self.by_host.read().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
     }
 
     /// The family of `host`, made where it has none. Where there are as many as allowed, idle ones make room; an
@@ -60,8 +71,11 @@ impl Automatic {
         if let Some(member) = by_host.get(host) {
             return Arc::clone(member);
         }
-        if by_host.len() >= MOST {
-            by_host.retain(|_, member| !member.gate.is_idle(now));
+        if by_host.len() >= MOST && now.as_nanos() >= self.sweep_from.load(Ordering::Relaxed) {
+            self.sweep_from.store(now.after(SWEEP_EVERY).as_nanos(), Ordering::Relaxed);
+            // One that somebody holds may be about to be struck.
+            by_host.retain(|_, member| Arc::strong_count(member) > 1 || !member.gate.is_idle(now));
+            self.seen.hold_only(by_host.keys());
         }
         if by_host.len() >= MOST {
             self.overflows.fetch_add(1, Ordering::Relaxed);
@@ -69,7 +83,7 @@ impl Automatic {
         }
         let made = member(host);
         by_host.insert(host.into(), Arc::clone(&made));
-        self.count.store(by_host.len(), Ordering::Release);
+        self.seen.hold(host);
         made
     }
 
@@ -87,10 +101,9 @@ impl Automatic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::Outcome;
+    use crate::gate::{Ask, Decision, Outcome};
     use crate::signal::{Class, Signal};
     use http::StatusCode;
-    use std::time::Duration;
 
     fn strike(member: &Member, now: Monotonic) {
         let signal =
@@ -113,11 +126,100 @@ mod tests {
         assert_eq!(&**newcomer.gate.name(), "newcomer.example");
         assert!(Arc::ptr_eq(&automatic.get("active.example").unwrap(), &active));
         assert_eq!(automatic.members().len(), 2);
+        drop(newcomer);
+        let now = now.after(SWEEP_EVERY);
         for host in 0..MOST {
             strike(&automatic.make(&format!("a{host}.example"), now), now);
         }
         assert_eq!(automatic.overflows(), 1);
         assert_eq!(&**automatic.make("late.example", now).gate.name(), OVERFLOW);
         assert!(Arc::ptr_eq(&automatic.get("active.example").unwrap(), &active));
+    }
+
+    #[test]
+    fn hosts_leave_the_shared_family_when_it_is_open_and_there_is_room_again() {
+        let automatic = Automatic::default();
+        let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
+        for host in 0..=MOST {
+            strike(&automatic.make(&format!("h{host}.example"), now), now);
+        }
+        assert!(
+            automatic.get("other.example").is_some(),
+            "it shares the cool-down of the one that found no room"
+        );
+        let later = now.after(Duration::from_secs(3600));
+        let probe = match automatic.overflow.gate.admit(&Ask::new(later), later).0 {
+            Decision::Go(ticket) => ticket,
+            Decision::Refuse(refusal) => panic!("{refusal:?}"),
+        };
+        let _ = automatic.overflow.gate.observe(&probe, Outcome::Good, later);
+        for host in 0..MOST {
+            let gate = &automatic.get(&format!("h{host}.example")).unwrap().gate;
+            let (decision, _) = gate.admit(&Ask::new(later), later);
+            let Decision::Go(ticket) = decision else { panic!("{decision:?}") };
+            let _ = gate.observe(&ticket, Outcome::Good, later);
+        }
+        let later = later.after(Duration::from_secs(3600));
+        let _ = automatic.overflow.gate.view(later);
+        assert!(automatic.get("other.example").is_none());
+        assert_eq!(&**automatic.make("other.example", later).gate.name(), "other.example");
+    }
+
+    #[test]
+    fn hosts_that_are_never_called_again_make_room_once_their_level_is_down() {
+        let automatic = Automatic::default();
+        let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
+        for host in 0..MOST {
+            strike(&automatic.make(&format!("h{host}.example"), now), now);
+        }
+        let soon = now.after(Duration::from_secs(61));
+        assert_eq!(&**automatic.make("soon.example", soon).gate.name(), OVERFLOW);
+        let later = now.after(Duration::from_secs(600));
+        assert_eq!(&**automatic.make("later.example", later).gate.name(), "later.example");
+        assert_eq!((automatic.overflows(), automatic.by_host.read().unwrap().len()), (1, 1));
+    }
+
+    #[test]
+    fn idle_families_are_not_looked_for_at_every_signal() {
+        let automatic = Automatic::default();
+        let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
+        let held: Vec<_> = (0..MOST).map(|host| automatic.make(&format!("h{host}.example"), now)).collect();
+        assert_eq!(&**automatic.make("new.example", now).gate.name(), OVERFLOW);
+        drop(held);
+        assert_eq!(&**automatic.make("new.example", now).gate.name(), OVERFLOW, "a moment ago none was idle");
+        let later = now.after(SWEEP_EVERY);
+        assert_eq!(&**automatic.make("new.example", later).gate.name(), "new.example");
+    }
+
+    #[test]
+    fn a_family_that_somebody_is_about_to_strike_is_not_dropped() {
+        let automatic = Automatic::default();
+        let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
+        let struck = automatic.make("struck.example", now);
+        for host in 0..=MOST {
+            let _ = automatic.make(&format!("h{host}.example"), now);
+        }
+        strike(&struck, now);
+        assert!(Arc::ptr_eq(&automatic.get("struck.example").unwrap(), &struck));
+    }
+
+    #[test]
+    fn a_host_that_never_signalled_waits_for_no_lock() {
+        let automatic = Arc::new(Automatic::default());
+        let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
+        strike(&automatic.make("struck.example", now), now);
+        let locked = automatic.by_host.write().unwrap();
+        let (found, ended) = std::sync::mpsc::channel();
+        let looking = Arc::clone(&automatic);
+        let _ = std::thread::spawn(move || {
+            for host in 0..10 {
+                let _ = found.send(looking.get(&format!("healthy{host}.example")).is_none());
+            }
+        });
+        // With one family of 65,536 bits, ten in a row do not meet its bit.
+        for _ in 0..10 {
+            assert_eq!(ended.recv_timeout(Duration::from_secs(5)), Ok(true));
+        }
+        drop(locked);
     }
 }

@@ -158,9 +158,11 @@ fn check_host(host: &str) -> Result<String, String> {
     if name.is_empty() {
         return why("is empty");
     }
-    match port {
-        Some(port) if port.parse::<u16>().is_err() => why("has a port that is no number"),
-        Some(port) => Ok(format!("{name}:{port}")),
+    match port.map(str::parse::<u16>) {
+        Some(Err(_)) => why("has a port that is no number"),
+        // Requests are compared without it, so it would match none.
+        Some(Ok(80 | 443)) => why("has a default port; leave it out"),
+        Some(Ok(port)) => Ok(format!("{name}:{port}")),
         None => Ok(name),
     }
 }

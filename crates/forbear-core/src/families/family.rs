@@ -28,6 +28,7 @@ impl Family {
     }
 
     /// Every route of this host. `api.example.com` holds for every port, `api.example.com:8443` for that port alone.
+    /// The default ports need not be named, and must not.
     #[must_use]
     pub fn host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into());

@@ -3,6 +3,7 @@
 mod automatic;
 mod builder;
 mod family;
+mod seen;
 mod table;
 
 pub use builder::{FamiliesBuilder, InvalidFamilies};

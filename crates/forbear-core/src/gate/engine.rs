@@ -50,6 +50,10 @@ fn word(open: bool, epoch: u32, generation: u32) -> u64 {
     u64::from(open) | u64::from(generation) << 1 | u64::from(epoch) << 33
 }
 
+fn is_open(word: u64) -> bool {
+    word & 1 == 1
+}
+
 impl Gate {
     /// The gate of the family or partition `name`; open.
     #[must_use]
@@ -87,7 +91,7 @@ impl Gate {
     #[inline]
     pub fn admit_open(&self, now: Monotonic) -> Option<Ticket> {
         let word = self.word.load(Ordering::Acquire);
-        if word & 1 == 0 {
+        if !is_open(word) {
             return None;
         }
         #[expect(clippy::cast_possible_truncation, reason = "the word is made of these two")]
@@ -114,17 +118,24 @@ impl Gate {
         }
     }
 
-    /// Whether nothing would be lost with this gate: open at level 0, and nobody waits.
+    /// Whether it was open when somebody looked last: one atomic load.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        is_open(self.word.load(Ordering::Acquire))
+    }
+
+    /// Whether nothing would be lost with this gate: nobody waits, no probe is out, and quiet time took all rungs off;
+    /// also where nobody called since its cool-down ended. Looks and changes nothing, so that it wakes nobody.
     #[must_use]
     pub fn is_idle(&self, now: Monotonic) -> bool {
-        let (idle, _) = self.with(|state| {
-            state.advance(now);
-            matches!(state.phase, Phase::Open)
-                && state.pause.is_none()
-                && state.level(now) == 0
-                && state.queue.len() == 0
-        });
-        idle
+        let state = self.lock();
+        let resting = match &state.phase {
+            Phase::Open => true,
+            Phase::Cooling => now >= state.cooldown.until,
+            Phase::Probing => state.lease.is_none_or(|lease| lease.ends <= now),
+            Phase::Recovering(recovery) => recovery.over(now),
+        };
+        resting && state.pause.is_none() && state.level(now) == 0 && state.queue.len() == 0
     }
 
     /// Decides whether `ask` may send now. Events are what an operator is to be told; they come from time that passed.
@@ -195,10 +206,12 @@ impl Gate {
         self.word.store(word(open, state.epoch, state.generation), Ordering::Release);
         let events = std::mem::take(&mut state.events);
         let wakers = std::mem::take(&mut state.wakers);
+        let spent = std::mem::take(&mut state.spent);
         drop(state);
         for waker in wakers {
             waker.wake();
         }
+        drop(spent);
         (answer, events)
     }
 

@@ -84,7 +84,7 @@ impl State {
         if other.epoch < self.epoch || !running || until <= self.cooldown.until {
             return Merged::Unchanged;
         }
-        self.extend_to(until);
+        self.extend_to(until, now);
         Merged::Extended
     }
 
@@ -114,6 +114,6 @@ impl State {
         } else if matches!(self.phase, Phase::Cooling | Phase::Probing) {
             self.phase = Phase::Probing;
         }
-        self.wake_all();
+        self.wake_all(now);
     }
 }

@@ -36,7 +36,7 @@ impl Gate {
         self.with(|state| {
             state.advance(now);
             state.pause = Some(Pause { since: now });
-            state.wake_all();
+            state.wake_all(now);
         })
         .1
     }
@@ -62,6 +62,6 @@ impl State {
         self.informed = false;
         self.cooldown = Cooldown { from: now, until: now, ..Cooldown::default() };
         self.begin_recovery(now);
-        self.wake_all();
+        self.wake_all(now);
     }
 }

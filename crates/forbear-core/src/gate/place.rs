@@ -59,6 +59,8 @@ impl Place {
     /// the state is looked at and the waker stored under one lock, so no wake-up is lost.
     pub fn turn(&mut self, waker: &Waker, now: Monotonic) -> (Turn, Vec<Event>) {
         let Some(key) = self.key else { return (Turn::Ask(None), Vec::new()) };
+        // Cloned before the lock is taken: it is somebody else's code.
+        let waker = waker.clone();
         let (next, events) = self.gate.with(|state| state.next(key, waker, now));
         let turn = match next {
             Next::Sleep(until) => return (Turn::Sleep(until), events),

@@ -31,7 +31,7 @@ pub(super) struct Waiter {
     pub(super) waker: Option<Waker>,
     /// When its timer fires, as it was told when it looked last.
     pub(super) looks_at: Monotonic,
-    /// Since when it is known to be woken as the first in line without having looked.
+    /// Since when it is known to be woken without having looked.
     pub(super) called: Option<Monotonic>,
 }
 
@@ -70,7 +70,6 @@ impl Queue {
     pub(super) fn lull(&mut self, key: Key, now: Monotonic) {
         if let Some(mut waiter) = self.ready.remove(&key) {
             waiter.due = now;
-            waiter.called = None;
             self.asleep.insert(key, waiter);
         }
     }
@@ -112,9 +111,19 @@ impl Queue {
         self.asleep.append(&mut self.ready);
     }
 
-    /// Takes the wakers of all that `concerns`, so that each decides again.
-    pub(super) fn take_wakers(&mut self, into: &mut Vec<Waker>, concerns: impl Fn(&Waiter) -> bool) {
+    /// Takes the wakers of all that `concerns`, so that each decides again. They have been called since `now`: where
+    /// many do nothing, the line passes over all of them at once.
+    pub(super) fn take_wakers(
+        &mut self,
+        into: &mut Vec<Waker>,
+        now: Monotonic,
+        concerns: impl Fn(&Waiter) -> bool,
+    ) {
         let all = self.ready.values_mut().chain(self.asleep.values_mut());
-        into.extend(all.filter(|waiter| concerns(waiter)).filter_map(|waiter| waiter.waker.take()));
+        into.extend(all.filter(|waiter| concerns(waiter)).filter_map(|waiter| {
+            let waker = waiter.waker.take()?;
+            let _ = waiter.called.get_or_insert(now);
+            Some(waker)
+        }));
     }
 }

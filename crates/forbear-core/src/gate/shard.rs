@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::Duration;
 
 use crate::time::Monotonic;
@@ -53,7 +54,8 @@ struct Mine(Vec<Option<(u32, Arc<Shard>)>>);
 impl Drop for Mine {
     fn drop(&mut self) {
         for (_, shard) in self.0.drain(..).flatten() {
-            shard.owned.store(false, Relaxed);
+            // Whoever takes it over sees what was counted.
+            shard.owned.store(false, Release);
         }
     }
 }
@@ -106,7 +108,7 @@ pub(super) fn answered(id: Id, age: u64, good: bool, took: Option<Duration>) {
 impl Shard {
     /// A shard that nobody owns, for the calling thread.
     pub(super) fn take(&self) -> bool {
-        self.owned.compare_exchange(false, true, Relaxed, Relaxed).is_ok()
+        self.owned.compare_exchange(false, true, Acquire, Relaxed).is_ok()
     }
 
     /// Turns to the generation of this age where it is newer; false where it is older than what is counted here.

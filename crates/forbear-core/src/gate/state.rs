@@ -53,6 +53,9 @@ pub(super) struct State {
     pub(super) events: Vec<Event>,
     /// Who is to be woken once the lock is free.
     pub(super) wakers: Vec<Waker>,
+    /// Wakers that nobody needs any more. A waker's drop is somebody else's code and may come back to this gate, so it
+    /// happens once the lock is free.
+    pub(super) spent: Vec<Waker>,
 }
 
 #[derive(Debug)]
@@ -114,6 +117,7 @@ impl State {
             tallies: Tallies::default(),
             events: Vec::new(),
             wakers: Vec::new(),
+            spent: Vec::new(),
         }
     }
 
@@ -219,8 +223,8 @@ impl State {
     }
 
     /// Wakes everybody, so that each decides again.
-    pub(super) fn wake_all(&mut self) {
-        self.queue.take_wakers(&mut self.wakers, |_| true);
+    pub(super) fn wake_all(&mut self, now: Monotonic) {
+        self.queue.take_wakers(&mut self.wakers, now, |_| true);
     }
 
     pub(super) fn number(&mut self) -> u64 {

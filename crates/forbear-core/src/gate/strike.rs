@@ -73,7 +73,7 @@ impl State {
         self.tallies.strikes = self.tallies.strikes.saturating_add(1);
         self.events.push(Event::Strike { struck, cooldown: until.since(now), level: self.rung, blind });
         self.queue.lull_all();
-        self.wake_all();
+        self.wake_all(now);
     }
 
     /// How long this signal closes the gate at the present level.
@@ -102,16 +102,16 @@ impl State {
         if !matches!(self.phase, Phase::Cooling) || until <= self.cooldown.until {
             return Effect::None;
         }
-        self.extend_to(until);
+        self.extend_to(until, now);
         Effect::Extended
     }
 
     /// Moves the deadline of the running cool-down to `until`.
-    pub(super) fn extend_to(&mut self, until: Monotonic) {
+    pub(super) fn extend_to(&mut self, until: Monotonic, now: Monotonic) {
         self.probe_from = self.probe_from.max(until);
         self.cooldown.until = until;
         // Whoever still fits finds the later deadline when its timer fires.
-        self.queue.take_wakers(&mut self.wakers, |waiter| !waiter.ask.fits(until));
+        self.queue.take_wakers(&mut self.wakers, now, |waiter| !waiter.ask.fits(until));
     }
 }
 

@@ -75,7 +75,7 @@ impl State {
     }
 
     /// What the caller at `key` does next. Where that is to sleep, `waker` is woken when something changes for it.
-    pub(super) fn next(&mut self, key: Key, waker: &Waker, now: Monotonic) -> Next {
+    pub(super) fn next(&mut self, key: Key, waker: Waker, now: Monotonic) -> Next {
         self.advance(now);
         let next = self.decide(key, now);
         match next {
@@ -84,20 +84,21 @@ impl State {
                     waiter.looks_at = until;
                     waiter.ask.waited = true;
                     waiter.called = None;
-                    match &mut waiter.waker {
-                        Some(held) => held.clone_from(waker),
-                        none => *none = Some(waker.clone()),
-                    }
+                    self.spent.extend(waiter.waker.replace(waker));
                 }
             }
-            Next::Ask(_) | Next::Refused(_) => self.leave(key),
+            Next::Ask(_) | Next::Refused(_) => {
+                self.spent.push(waker);
+                self.leave(key);
+            }
         }
         next
     }
 
     /// Gives up a place; whoever is next then is told.
     pub(super) fn leave(&mut self, key: Key) {
-        if self.queue.remove(key).is_some() {
+        if let Some(waiter) = self.queue.remove(key) {
+            self.spent.extend(waiter.waker);
             self.nudge();
         }
     }

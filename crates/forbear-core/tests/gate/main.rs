@@ -24,4 +24,5 @@ mod strikes;
 mod support;
 mod threads;
 mod waiting;
+mod wakers;
 mod window;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forbear_core::gate::{Ask, Decision, Gate, Phase, Priority, RefusalCause};
+use forbear_core::gate::{Ask, Decision, Event, Gate, Phase, Priority, RefusalCause};
 use forbear_core::time::Monotonic;
 
 use super::support::*;
@@ -383,4 +383,15 @@ fn a_strike_ends_it() {
     let until = struck(bad(&gate, &ticket, &throttled().delay(secs(1)), start)).retry_at.unwrap();
     let refusal = refused_as(&gate, &with_grant(Ask::new(start), grant.as_ref()), start);
     assert_eq!((refusal.cause, refusal.retry_at), (RefusalCause::Cooling, Some(until)));
+}
+
+#[test]
+fn a_look_for_idle_families_takes_no_news_away() {
+    let gate = gate();
+    let until = strike(&gate, &throttled().delay(secs(5)), at(0.0)).retry_at.unwrap();
+    let _probe = go(&gate, until);
+    let accepted = until.after(secs(1));
+    assert!(!gate.is_idle(accepted));
+    let told = gate.view(accepted).1;
+    assert!(matches!(told[..], [Event::Recovery { .. }]), "{told:?}");
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forbear_core::gate::{Ask, Gate, GateSettings, Grant, Phase, Priority, RefusalCause, Turn};
+use forbear_core::gate::{Ask, Effect, Gate, GateSettings, Grant, Phase, Priority, RefusalCause, Turn};
 use forbear_core::time::Monotonic;
 
 use super::support::*;
@@ -379,4 +379,25 @@ fn a_held_future_does_not_keep_a_family_recovering() {
     }
     assert_eq!(phase(&gate, start.after(secs(60))), Phase::Open);
     assert!(matches!(held.turn(start.after(secs(60))), Turn::Ask(_)), "and is served when it looks");
+}
+
+#[test]
+fn futures_that_nobody_polls_any_more_do_not_hold_up_a_recovery_one_by_one() {
+    let gate = gate();
+    let until = strike(&gate, &throttled().delay(secs(5)), at(0.0)).retry_at.unwrap();
+    let park = |i: u64| {
+        let mut waiting = Waiting::park(&gate, &Ask::new(at(0.0).after(Duration::from_nanos(i))), at(0.0));
+        let _ = waiting.sleeps(at(0.0));
+        waiting
+    };
+    let _held: Vec<_> = (0..100).map(park).collect();
+    let probe = go(&gate, until);
+    // Wakes them all; none looks.
+    let until = struck(bad(&gate, &probe, &throttled().delay(secs(5)), until)).retry_at.unwrap();
+    let probe = go(&gate, until);
+    assert_eq!(good(&gate, &probe, until), Effect::Recovered);
+    let mut alive = [Waiting::park(&gate, &Ask::new(until), until)];
+    let _ = alive[0].turn(until);
+    let served = served_at(&gate, &mut alive, until, secs(200)).map(|(at, _)| at.since(until));
+    assert!(served.is_some_and(|took| took < secs(5)), "{served:?}");
 }

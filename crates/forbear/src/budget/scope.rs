@@ -117,10 +117,13 @@ impl Drop for Entered<'_> {
         let mut inside = CURRENT.get();
         let outer = &mut self.outer;
         if outer.present {
-            let sent = inside.attempts.saturating_sub(self.scope.spending.attempts);
-            outer.attempts = outer.attempts.saturating_add(sent);
+            let before = self.scope.spending.attempts;
+            let sent = inside.attempts.saturating_sub(before);
+            // A refusal that comes in a later poll than its attempt was counted in gives one back.
+            let refused = before.saturating_sub(inside.attempts);
+            outer.attempts = outer.attempts.saturating_add(sent).saturating_sub(refused);
             if outer.left != UNCOUNTED {
-                outer.left = outer.left.saturating_sub(sent);
+                outer.left = outer.left.saturating_sub(sent).saturating_add(refused);
             }
             outer.recorded |= inside.recorded;
         }

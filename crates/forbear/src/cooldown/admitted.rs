@@ -4,6 +4,7 @@ use forbear_core::gate::{Gate, Observed, Outcome, Ticket, answered_open};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
 
+use super::answer::Unsettled;
 use crate::{clock, events};
 
 /// An attempt that was let through and whose outcome is not known yet. Dropped like that (cancelled, or a panic passes
@@ -14,7 +15,7 @@ pub(super) struct Admitted {
     sent: Monotonic,
     /// Whether anything may have been sent: the attempt was polled.
     pub(super) polled: bool,
-    pending: Option<Box<(Said, Box<str>)>>,
+    pending: Option<Box<Unsettled>>,
 }
 
 impl Admitted {
@@ -52,11 +53,11 @@ impl Admitted {
     }
 
     /// A signal whose body is still being looked at: it will be observed even if the caller goes away meanwhile.
-    pub(super) fn will_settle(&mut self, signal: Said, route: Box<str>) {
-        self.pending = Some(Box::new((signal, route)));
+    pub(super) fn will_settle(&mut self, unsettled: Unsettled) {
+        self.pending = Some(Box::new(unsettled));
     }
 
-    /// A signal. `None` where its gate is gone, or never was.
+    /// A signal of its family. `None` where its gate is gone, or never was.
     pub(super) fn settle_signal(&mut self, signal: &Said, route: &str) -> Option<Observed> {
         self.pending = None;
         let ticket = self.ticket.take()?;
@@ -76,7 +77,7 @@ impl Drop for Admitted {
     #[inline]
     fn drop(&mut self) {
         if let Some(pending) = self.pending.take() {
-            self.settle_signal(&pending.0, &pending.1);
+            pending.settle(self);
         }
         if self.polled {
             self.settle(false);

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear_core::dialect::{Dialect, Reading, Verdict};
+use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Gate, Observed, Outcome};
 use forbear_core::signal::{Scope, Signal as Said};
+use forbear_core::url::RedactedUrl;
 use http::{HeaderMap, Response, Uri, header};
 use http_body::Body;
 use tokio::time::Instant;
@@ -15,7 +17,7 @@ use super::admitted::Admitted;
 use super::future::Origin;
 use crate::body::{Peek, Peeked};
 use crate::extensions::{NoSignal, Signal, effective_uri};
-use crate::{clock, events};
+use crate::{budget, clock, events};
 
 /// How long a limited answer's body is waited for.
 const LOOK_FOR: Duration = Duration::from_millis(250);
@@ -58,10 +60,17 @@ pub(super) fn judge<RB: Body>(
     if !look {
         return Judged::Return(look_at.finish(Peeked::plain(body), &Bytes::new(), admitted, origin));
     }
-    if let (Verdict::Bad(signal), None) = (&look_at.reading.verdict, &look_at.effective) {
-        admitted.will_settle(signal.clone(), route(&origin.uri));
+    if let Verdict::Bad(signal) = &look_at.reading.verdict {
+        let from = Answerer::of(look_at.effective.as_ref(), origin);
+        admitted.will_settle(Unsettled::new(signal, from));
     }
-    Judged::Look(Peek::new(body, Dialect::MAX_BODY, Instant::now() + LOOK_FOR), look_at)
+    Judged::Look(Peek::new(body, Dialect::MAX_BODY, look_until()), look_at)
+}
+
+/// A look ends with the budget, so that the vendor's answer is still returned.
+fn look_until() -> Instant {
+    let longest = Instant::now() + LOOK_FOR;
+    budget::scope::budget().deadline().map_or(longest, |deadline| clock::to_instant(deadline).min(longest))
 }
 
 /// Whether a body can be read as it is on the wire.
@@ -77,6 +86,53 @@ fn route(uri: &Uri) -> Box<str> {
     uri.path().into()
 }
 
+/// Who answered.
+#[derive(Clone, Copy)]
+struct Answerer<'a> {
+    uri: &'a Uri,
+    /// Whether the client was redirected to it.
+    elsewhere: bool,
+    families: FamiliesId,
+}
+
+impl<'a> Answerer<'a> {
+    fn of(effective: Option<&'a Uri>, origin: &'a Origin) -> Self {
+        let uri = effective.unwrap_or(&origin.uri);
+        Self { uri, elsewhere: effective.is_some(), families: origin.families }
+    }
+}
+
+/// A signal that was read in a head, and what it takes to settle it without its caller.
+pub(super) struct Unsettled {
+    signal: Said,
+    uri: Uri,
+    elsewhere: bool,
+    families: FamiliesId,
+}
+
+impl Unsettled {
+    fn new(signal: &Said, from: Answerer<'_>) -> Self {
+        let Answerer { uri, elsewhere, families } = from;
+        Self { signal: signal.clone(), uri: uri.clone(), elsewhere, families }
+    }
+
+    /// Settles it as it is; nobody is there to wait for it.
+    pub(super) fn settle(&self, admitted: &mut Admitted) {
+        let Self { signal, uri, elsewhere, families } = self;
+        let from = Answerer { uri, elsewhere: *elsewhere, families: *families };
+        let _ = settle_signal(signal, from, admitted);
+    }
+}
+
+impl std::fmt::Debug for Unsettled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Unsettled")
+            .field("signal", &self.signal)
+            .field("url", &RedactedUrl::of(&self.uri))
+            .finish_non_exhaustive()
+    }
+}
+
 impl Look {
     /// Settles the attempt, and makes the response that the caller gets.
     pub(super) fn finish<RB: Body>(
@@ -88,15 +144,16 @@ impl Look {
     ) -> Response<Peeked<RB>> {
         let Self { mut head, mut reading, effective } = self;
         origin.dialect.read_body(&mut reading, seen);
+        let from = Answerer::of(effective.as_ref(), origin);
         match reading.verdict {
             Verdict::Bad(signal) => {
-                let (gate, observed) = settle_signal(&signal, effective.as_ref(), admitted, origin);
+                let (gate, observed) = settle_signal(&signal, from, admitted);
                 let retry_at = observed.and_then(|observed| observed.retry_at);
                 head.extensions.insert(Signal { said: Arc::new(signal), retry_at, gate });
             }
             verdict => {
                 let good = matches!(verdict, Verdict::Good);
-                settle_plain(good, effective.as_ref(), admitted, origin);
+                settle_plain(good, from, admitted);
                 head.extensions.insert(NoSignal);
             }
         }
@@ -107,22 +164,21 @@ impl Look {
 /// Charges a signal to the family of the URL that answered.
 fn settle_signal(
     signal: &Said,
-    effective: Option<&Uri>,
+    from: Answerer<'_>,
     admitted: &mut Admitted,
-    origin: &Origin,
 ) -> (Option<Arc<Gate>>, Option<Observed>) {
-    let uri = effective.unwrap_or(&origin.uri);
     let strikes = !signal.aged && signal.scope != Scope::Request;
-    match charged_to(effective, strikes, admitted, origin) {
+    let route = route(from.uri);
+    match charged_to(from, strikes, admitted) {
         Charged::Admitting => {
             let gate = admitted.gate();
-            let observed = admitted.settle_signal(signal, &route(uri));
+            let observed = admitted.settle_signal(signal, &route);
             (gate, observed)
         }
         Charged::Other(gate) => {
             let sent = admitted.sent();
             admitted.settle(false);
-            let observed = gate.observe(&gate.foreign(sent), Outcome::Bad(signal, &route(uri)), clock::now());
+            let observed = gate.observe(&gate.foreign(sent), Outcome::Bad(signal, &route), clock::now());
             events::emit(gate.name(), &observed.events);
             (Some(gate), Some(observed))
         }
@@ -133,9 +189,9 @@ fn settle_signal(
     }
 }
 
-fn settle_plain(good: bool, effective: Option<&Uri>, admitted: &mut Admitted, origin: &Origin) {
+fn settle_plain(good: bool, from: Answerer<'_>, admitted: &mut Admitted) {
     // A good answer of another family says nothing about the one that was asked.
-    let own = matches!(charged_to(effective, false, admitted, origin), Charged::Admitting);
+    let own = matches!(charged_to(from, false, admitted), Charged::Admitting);
     admitted.settle(good && own);
 }
 
@@ -148,14 +204,16 @@ enum Charged {
     Nobody,
 }
 
-fn charged_to(effective: Option<&Uri>, make: bool, admitted: &Admitted, origin: &Origin) -> Charged {
+fn charged_to(
+    Answerer { uri, elsewhere, families }: Answerer<'_>,
+    make: bool,
+    admitted: &Admitted,
+) -> Charged {
     let admitting = admitted.gate();
-    if effective.is_none() && admitting.is_some() {
+    if !elsewhere && admitting.is_some() {
         return Charged::Admitting;
     }
-    let uri = effective.unwrap_or(&origin.uri);
-    let member =
-        if make { origin.families.member_for(uri, clock::now()) } else { origin.families.existing(uri) };
+    let member = if make { families.member_for(uri, clock::now()) } else { families.existing(uri) };
     match (member, admitting) {
         (Some(member), Some(gate)) if Arc::ptr_eq(&gate, &member.gate) => Charged::Admitting,
         (Some(member), _) => Charged::Other(Arc::clone(&member.gate)),

@@ -169,7 +169,7 @@ impl<S, B> Logical<'_, S, B> {
             return Next::Return(Err(saved.give_up(refusal, now)));
         }
         Next::Go(State::Wait {
-            wait: Box::new(Wait::until(jittered(until, fastrand::f64(), limit.deadline(), now))),
+            wait: Box::new(Wait::recorded(jittered(until, fastrand::f64(), limit.deadline(), now))),
         })
     }
 
@@ -181,6 +181,14 @@ impl<S, B> Logical<'_, S, B> {
                 saved.has_waited(grant);
                 Next::Go(State::Ready)
             }
+            // Others may have been told a later one meanwhile; this request was not sent yet, so that stands for it.
+            Waited::Recorded => match self.memory.standing(saved.target(), clock::now()) {
+                Some(until) => Next::Go(State::Recorded { until }),
+                None => {
+                    saved.has_waited(None);
+                    Next::Go(State::Ready)
+                }
+            },
             Waited::Refused(gate, refusal) => {
                 let refusal = saved.refused_by(&gate, &refusal);
                 Next::Return(Err(saved.give_up(refusal, clock::now())))
@@ -224,6 +232,12 @@ impl<S, B> Logical<'_, S, B> {
 }
 
 impl Memory<'_> {
+    /// The deadline that is recorded for a URL, if it lies in the future.
+    fn standing(&self, (uri, host): (&Uri, Option<&str>), now: Monotonic) -> Option<Monotonic> {
+        let deadlines = self.deadlines.find()?;
+        deadlines.get(deadlines.key(uri, host), now)
+    }
+
     fn record(&mut self, target: Option<(&Uri, Option<&str>)>, until: Monotonic, now: Monotonic) {
         let Some(deadlines) = self.deadlines.find() else { return };
         let Some(key) = target.map(|(uri, host)| deadlines.key(uri, host)).or(self.key) else { return };

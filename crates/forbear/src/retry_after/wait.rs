@@ -14,6 +14,8 @@ pub(super) struct Wait {
     place: Option<Place>,
     /// Where there is no gate: the moment.
     until: Monotonic,
+    /// Whether another logical request was told the moment.
+    recorded: bool,
     timer: Option<(Monotonic, Pin<Box<Sleep>>)>,
 }
 
@@ -21,17 +23,24 @@ pub(super) struct Wait {
 pub(super) enum Waited {
     /// Send now, with this grant where there is one.
     Over(Option<Grant>),
+    /// The deadline of an earlier logical request has passed, as it stood when the wait began.
+    Recorded,
     /// It cannot be served within its budget.
     Refused(Arc<Gate>, Refusal),
 }
 
 impl Wait {
     pub(super) const fn at_gate(place: Place) -> Self {
-        Self { place: Some(place), until: Monotonic::ORIGIN, timer: None }
+        Self { place: Some(place), until: Monotonic::ORIGIN, recorded: false, timer: None }
     }
 
     pub(super) const fn until(until: Monotonic) -> Self {
-        Self { place: None, until, timer: None }
+        Self { place: None, until, recorded: false, timer: None }
+    }
+
+    /// Until the deadline that an earlier logical request recorded, which may move meanwhile.
+    pub(super) const fn recorded(until: Monotonic) -> Self {
+        Self { place: None, until, recorded: true, timer: None }
     }
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Waited> {
@@ -49,6 +58,7 @@ impl Wait {
                         Turn::Sleep(until) => until,
                     }
                 }
+                None if now >= self.until && self.recorded => return Poll::Ready(Waited::Recorded),
                 None if now >= self.until => return Poll::Ready(Waited::Over(None)),
                 None => self.until,
             };

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use forbear::{BudgetLayer, Error, RetryAfterLayer, Spent};
+use forbear::{BudgetLayer, Error, Families, Family, FamilyCooldownLayer, RetryAfterLayer, Spent};
 use tower::{Layer, ServiceExt};
 
 use crate::common::{Client, SECOND, answer, get, limited};
@@ -46,4 +46,24 @@ async fn an_attempt_too_many_is_not_sent() {
     let Error::BudgetExhausted(exhausted) = error else { unreachable!("{error:?}") };
     assert_eq!((exhausted.what(), exhausted.attempts()), (Spent::Attempts, 2));
     assert_eq!((client.sent(), client.in_flight()), (2, 0));
+}
+
+/// A handler's own budget counts what its outbound calls send, and a refusal was never sent.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_takes_its_time_costs_the_budget_around_no_attempt() {
+    let client = Client::new([limited(429, 5), answer(200)]);
+    let families = Families::builder().family(Family::new("vendor").host("vendor.test")).build().unwrap();
+    let gate = FamilyCooldownLayer::new(families.clone()).layer(client.clone());
+    let _ = gate.clone().oneshot(get("http://vendor.test/")).await.unwrap();
+    let late = tower::service_fn(move |request| {
+        let gate = gate.clone();
+        async move {
+            tokio::task::yield_now().await;
+            gate.oneshot(request).await
+        }
+    });
+    let inside = (layer(10), RetryAfterLayer::new()).layer(late);
+    let handler = tower::service_fn(move |request| inside.clone().oneshot(request));
+    let answer = layer(1).layer(handler).oneshot(get("http://vendor.test/")).await;
+    assert_eq!(answer.unwrap().status(), 200);
 }

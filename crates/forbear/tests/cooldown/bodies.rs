@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use forbear::{Families, Signal};
+use forbear::{EffectiveUri, Families, Family, Signal};
 use http::Response;
 use http_body_util::BodyExt;
 use tokio::time::{Instant, sleep};
@@ -38,6 +38,14 @@ fn calls(
         async { Ok::<_, Infallible>(response) }
     });
     service(families, client).oneshot(get(URL))
+}
+
+fn stalled(effective: Option<&str>) -> Response<Script> {
+    let mut response = Response::builder().status(429).header("retry-after", 5);
+    if let Some(uri) = effective {
+        response = response.extension(EffectiveUri(uri.parse().unwrap()));
+    }
+    response.body(Script::new([data("{"), Step::Stall]).inexact()).unwrap()
 }
 
 fn reason(answer: &Answer) -> String {
@@ -116,10 +124,48 @@ async fn a_caller_that_goes_away_during_the_look_leaves_the_strike() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_caller_that_goes_away_leaves_the_strike_on_whoever_answered() {
+    for (asked, effective, struck) in [
+        ("http://new.test/x", None, "new.test"),
+        ("http://new.test/x", Some("http://vendor.test/y"), "vendor"),
+        (URL, Some("http://cdn.test/y"), "cdn.test"),
+        (URL, Some("http://vendor.test/y"), "vendor"),
+    ] {
+        let family = Family::new("vendor").host("vendor.test");
+        let families = Families::builder().family(family).build().unwrap();
+        let client = tower::service_fn(move |_: http::Request<Sent>| async move {
+            Ok::<_, Infallible>(stalled(effective))
+        });
+        assert!(cut(service(&families, client).oneshot(get(asked)), 1).await.is_none());
+        assert_eq!(phase(&families, struck), "cooling", "{asked} {effective:?}");
+        let elsewhere = families.health().families.iter().filter(|family| family.strikes > 0).count();
+        assert_eq!(elsewhere, 1, "{asked} {effective:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_body_that_panics_during_the_look_leaves_the_strike() {
     let families = families();
     let call = tokio::spawn(calls(&families, Script::new([data("{"), Step::Panic]), None));
     assert!(call.await.unwrap_err().is_panic());
     sleep(MS).await;
     assert_eq!(phase(&families, "vendor"), "cooling");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_ends_with_the_budget_and_the_vendors_answer_is_returned() {
+    let families = families();
+    let body = || Script::new([data("{"), Step::Stall]);
+    let client = tower::service_fn(move |_: http::Request<forbear::body::Replay<Sent>>| {
+        let response = Response::builder().status(429).header("retry-after", 300).body(body()).unwrap();
+        async {
+            sleep(900 * MS).await;
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let vendor = forbear::stack(&families).budget(SECOND).service(client);
+    let start = Instant::now();
+    let answer = vendor.send(get(URL)).await.expect("the vendor answered within the budget");
+    assert_eq!((answer.status().as_u16(), start.elapsed()), (429, SECOND));
+    assert_eq!(answer.extensions().get::<Signal>().unwrap().retry_in(), Some(300 * SECOND));
 }

@@ -74,3 +74,9 @@ async fn an_unknown_host_that_answered_gets_its_family() {
     assert_eq!((phase(&families, "a").as_str(), phase(&families, "cdn.test").as_str()), ("open", "cooling"));
     assert_eq!(refusal(service.oneshot(get("http://cdn.test/")).await).unwrap().family(), "cdn.test");
 }
+
+#[test]
+fn an_effective_url_shows_no_secret() {
+    let shown = format!("{:?}", EffectiveUri("http://user:S1@vendor.test/a?token=S2".parse().unwrap()));
+    assert_eq!(shown, r#"EffectiveUri("http://vendor.test/a")"#);
+}

@@ -49,3 +49,13 @@ fn what_can_work_is_taken() {
         .unwrap();
     assert_eq!(families.health().families.len(), 3);
 }
+
+#[test]
+fn a_host_with_a_default_port_would_match_nothing_and_is_refused() {
+    for host in ["x.test:443", "x.test:80", "[::1]:443"] {
+        for family in [Family::new("a").host(host), Family::new("a").route(host, "/v1")] {
+            let error = invalid([family]).to_string();
+            assert!(error.contains("default port"), "{error}");
+        }
+    }
+}

@@ -147,3 +147,33 @@ async fn a_relative_uri_is_recorded_under_its_host_field() {
     assert_eq!(service.clone().oneshot(to("two.test")).await.unwrap().status(), 200);
     assert_eq!(refusal(service.oneshot(to("one.test")).await).unwrap().family(), "one.test");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_that_moved_while_it_was_waited_for_is_waited_out() {
+    let layer = RetryAfterLayer::new();
+    let client = Client::new([limited(429, 30).delay(5 * SECOND), limited(429, 10), answer(200)]);
+    let send = |request| layer.layer(client.clone()).oneshot(request);
+    let slow = tokio::spawn(send(with(get("http://vendor.test/a"), NoWait)));
+    tokio::task::yield_now().await;
+    assert_eq!(send(with(get("http://vendor.test/a"), NoWait)).await.unwrap().status(), 429);
+    let start = Instant::now();
+    let later = send(get("http://vendor.test/a")).await.unwrap();
+    assert_eq!((later.status().as_u16(), slow.await.unwrap().unwrap().status().as_u16()), (200, 429));
+    assert!((35 * SECOND..37 * SECOND).contains(&start.elapsed()), "sent after {:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_host_field_holds_beside_the_host_is_never_shown() {
+    let layer = RetryAfterLayer::new();
+    let client = Client::new([limited(429, 10)]);
+    let request = |extension| {
+        let mut request = with(get("/a?token=S2"), extension);
+        request.headers_mut().insert("host", "user:S1@vendor.test".parse().unwrap());
+        request
+    };
+    let _ = layer.layer(client.clone()).oneshot(request(NoWait)).await.unwrap();
+    let cooling = refusal(layer.layer(client).oneshot(request(NoWait)).await).unwrap();
+    assert_eq!(cooling.family(), "vendor.test");
+    let shown = format!("{cooling} {cooling:?}");
+    assert!(!shown.contains("S1") && !shown.contains("S2"), "{shown}");
+}
