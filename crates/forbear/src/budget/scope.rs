@@ -65,7 +65,9 @@ pub(crate) struct Scope {
 impl Scope {
     #[inline]
     pub(super) fn new(entered: Monotonic, budget: Budget) -> Self {
-        let deadline = budget.deadline().unwrap_or(Monotonic::NEVER);
+        // A budget without end is still a budget: who has one may wait for more than the 60 s of who has none.
+        let endless = Monotonic::from_nanos(u64::MAX - 1);
+        let deadline = budget.deadline().map_or(Monotonic::NEVER, |deadline| deadline.min(endless));
         let left = budget.most_attempts().map_or(UNCOUNTED, std::num::NonZeroU32::get);
         Self { spending: Spending { entered, deadline, left, present: true, ..NOTHING }, last_signal: None }
     }
