@@ -103,7 +103,12 @@
 
 mod assertions;
 mod attempt;
+mod body;
 mod engine;
+mod fault;
+mod limiter;
+mod outage;
+mod receive;
 mod reply;
 mod script;
 mod service;
@@ -112,7 +117,13 @@ mod vendor;
 mod wire;
 
 pub use attempt::{Attempt, Attempts};
+pub use body::MockBody;
+pub use limiter::Limiter;
 pub use reply::{Reply, reply};
-pub use script::{Script, respond_with};
+pub use script::{Script, cycle, respond_with};
 pub use service::{MockService, ReplyFuture};
 pub use vendor::MockVendor;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -41,10 +41,11 @@ impl Timeline<'_> {
 
 impl fmt::Display for Timeline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.attempts.route {
-            Some(route) => write!(f, "attempts on {route}: {}", self.attempts.len())?,
-            None => write!(f, "attempts: {}", self.attempts.len())?,
+        f.write_str(self.attempts.which)?;
+        if let Some(route) = &self.attempts.route {
+            write!(f, " on {route}")?;
         }
+        write!(f, ": {}", self.attempts.len())?;
         let mut left_out = 0;
         for (attempt, visible) in self.attempts.iter().zip(self.visible()) {
             if !visible {
@@ -72,9 +73,17 @@ impl fmt::Display for Line<'_> {
         let (number, since) = (format!("#{}", attempt.number()), format!("+{:?}", shown(attempt.since())));
         write!(f, "{number:<5} {since:>12}  {} {}  ", attempt.method(), attempt.path())?;
         let Some(answer) = &attempt.answer else { return f.write_str("not answered") };
-        write!(f, "{}", answer.status().as_u16())?;
-        for value in answer.headers().get_all(RETRY_AFTER) {
-            write!(f, " retry-after: {}", String::from_utf8_lossy(value.as_bytes()))?;
+        let fault = answer.broken();
+        if attempt.status().is_some() {
+            write!(f, "{}", answer.status().as_u16())?;
+            for value in answer.headers().get_all(RETRY_AFTER) {
+                write!(f, " retry-after: {}", String::from_utf8_lossy(value.as_bytes()))?;
+            }
+            if let Some(fault) = fault {
+                write!(f, ", {fault}")?;
+            }
+        } else if let Some(fault) = fault {
+            write!(f, "{fault}")?;
         }
         if !answer.wait().is_zero() {
             write!(f, " after {:?}", answer.wait())?;
