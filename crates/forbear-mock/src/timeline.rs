@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::header::RETRY_AFTER;
 
-use crate::{Attempt, Attempts};
+use crate::{Attempt, Attempts, Reply};
 
 /// Attempts shown at the beginning and at the end of a long log.
 const HEAD: usize = 30;
@@ -73,22 +73,34 @@ impl fmt::Display for Line<'_> {
         let (number, since) = (format!("#{}", attempt.number()), format!("+{:?}", shown(attempt.since())));
         write!(f, "{number:<5} {since:>12}  {} {}  ", attempt.method(), attempt.path())?;
         let Some(answer) = &attempt.answer else { return f.write_str("not answered") };
-        let fault = answer.broken();
-        if attempt.status().is_some() {
-            write!(f, "{}", answer.status().as_u16())?;
-            for value in answer.headers().get_all(RETRY_AFTER) {
-                write!(f, " retry-after: {}", String::from_utf8_lossy(value.as_bytes()))?;
-            }
-            if let Some(fault) = fault {
-                write!(f, ", {fault}")?;
-            }
-        } else if let Some(fault) = fault {
-            write!(f, "{fault}")?;
+        Said(answer).fmt(f)
+    }
+}
+
+struct Said<'a>(&'a Reply);
+
+impl fmt::Display for Said<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reply = self.0;
+        let (instead, later) = match reply.broken() {
+            Some(fault) if fault.is_before_head() => (Some(fault), None),
+            fault => (None, fault),
+        };
+        match instead {
+            Some(fault) => write!(f, "{fault}")?,
+            None => write!(f, "{}", reply.status().as_u16())?,
         }
-        if !answer.wait().is_zero() {
-            write!(f, " after {:?}", answer.wait())?;
+        let hints = reply.headers().get_all(RETRY_AFTER).iter().filter(|_| instead.is_none());
+        for value in hints {
+            write!(f, " retry-after: {}", String::from_utf8_lossy(value.as_bytes()))?;
         }
-        Ok(())
+        if !reply.wait().is_zero() {
+            write!(f, " after {:?}", reply.wait())?;
+        }
+        if let Some(pace) = reply.pace().filter(|_| instead.is_none()) {
+            write!(f, ", {} bytes of the body every {:?}", pace.piece, pace.every)?;
+        }
+        later.map_or(Ok(()), |fault| write!(f, ", {fault}"))
     }
 }
 
