@@ -96,12 +96,12 @@ impl Attempt {
     }
 
     /// The status it was answered with. `None` while [`respond_with`](crate::respond_with) is being asked, and where
-    /// the connection was ended [instead of a head](crate::Reply#impl-Reply-1).
+    /// the connection was ended [instead of a head](crate#faults).
     ///
     /// The client may not have seen it: it can have gone during the reply's [`delay`](Reply::delay).
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
-        let headed = |reply: &&Reply| !reply.broken().is_some_and(Fault::is_before_head);
+        let headed = |reply: &&Reply| !reply.fault().is_some_and(Fault::is_before_head);
         self.answer.as_ref().filter(headed).map(Reply::status)
     }
 

@@ -36,7 +36,7 @@ impl MockBody {
     pub(crate) fn new(reply: &Reply, slots: Vec<Slot>) -> Self {
         let mut rest = reply.payload().clone();
         let mut missing = 0;
-        if let Some(Fault::CloseInBody(sent)) = reply.broken() {
+        if let Some(Fault::CloseInBody(sent)) = reply.fault() {
             missing = rest.len().saturating_sub(sent).max(1);
             rest.truncate(sent);
         }

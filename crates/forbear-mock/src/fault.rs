@@ -23,15 +23,7 @@ pub(crate) struct Pace {
     pub(crate) every: Duration,
 }
 
-/// Faults. Of those that end the connection the last one set counts; each goes with [`delay`](Reply::delay), which
-/// makes a slow head, and with [`slow_body`](Reply::slow_body).
-///
-/// | fault | on a socket, HTTP/1.1 | HTTP/2 | in process |
-/// |---|---|---|---|
-/// | [`reset`](Reply::reset) | TCP RST instead of an answer | the same: every stream of the connection ends | the call fails: [`ErrorKind::ConnectionReset`] |
-/// | [`close_before_head`](Reply::close_before_head) | the connection ends (FIN) without an answer | this stream is reset | the call fails: [`ErrorKind::UnexpectedEof`] |
-/// | [`close_before_body`](Reply::close_before_body), [`close_in_body`](Reply::close_in_body) | head with the full `Content-Length`, then less body than that, then FIN | this stream is reset in its body | the body fails: [`ErrorKind::UnexpectedEof`] |
-/// | [`half_close`](Reply::half_close) | the whole answer, then FIN, while the vendor goes on reading | a plain answer | a plain answer |
+/// Answers that come slowly, or not whole: [what a client sees of each](crate#faults).
 impl Reply {
     /// Sends the body in pieces of at most `piece` bytes, each `every` after the one before; the first comes `every`
     /// after the head. An empty body has no pieces.
@@ -52,14 +44,14 @@ impl Reply {
     /// Resets the connection (TCP RST) instead of answering. The reply's status, headers and body are never seen.
     #[must_use]
     pub fn reset(self) -> Self {
-        self.fault(Fault::Reset)
+        self.failing(Fault::Reset)
     }
 
     /// Closes the connection in order (TCP FIN) instead of answering, as a server does that is being restarted. The
     /// reply's status, headers and body are never seen.
     #[must_use]
     pub fn close_before_head(self) -> Self {
-        self.fault(Fault::CloseBeforeHead)
+        self.failing(Fault::CloseBeforeHead)
     }
 
     /// Sends the head with the length of the body, or 1 if that is empty, and closes the connection without any of it.
@@ -72,7 +64,7 @@ impl Reply {
     /// more than is sent.
     #[must_use]
     pub fn close_in_body(self, sent: usize) -> Self {
-        self.fault(Fault::CloseInBody(sent))
+        self.failing(Fault::CloseInBody(sent))
     }
 
     /// Answers in full, then ends the sending half of the connection (TCP FIN) while the other half goes on taking
@@ -80,10 +72,10 @@ impl Reply {
     /// request on this connection gets no answer, and the attempt is not logged.
     #[must_use]
     pub fn half_close(self) -> Self {
-        self.fault(Fault::HalfClose)
+        self.failing(Fault::HalfClose)
     }
 
-    fn fault(mut self, fault: Fault) -> Self {
+    fn failing(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
         self
     }

@@ -12,6 +12,7 @@ use http_body_util::BodyExt;
 
 use crate::attempt::Received;
 use crate::engine::Engine;
+use crate::fault::Fault;
 use crate::limiter::Slot;
 use crate::{MockBody, Reply};
 
@@ -24,7 +25,7 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) fn into_response(self) -> io::Result<Response<MockBody>> {
         let Self { reply, slots } = self;
-        if let Some(error) = reply.broken().and_then(|fault| fault.instead_of_head()) {
+        if let Some(error) = reply.fault().and_then(Fault::instead_of_head) {
             return Err(error);
         }
         let mut response = Response::new(MockBody::new(&reply, slots));

@@ -176,7 +176,7 @@ impl Reply {
         self.pace
     }
 
-    pub(crate) fn broken(&self) -> Option<Fault> {
+    pub(crate) fn fault(&self) -> Option<Fault> {
         self.fault
     }
 }

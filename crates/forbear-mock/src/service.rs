@@ -18,7 +18,7 @@ use crate::receive::receive;
 ///
 /// Always ready. It answers every request it is given, whatever the scheme and host. Clones share the vendor's
 /// scripts and log, and outlive it. A call fails, and so does the body of an answer, only where the reply says so: with
-/// an [`io::Error`], whose kind tells a reset from a close ([table](crate::Reply#impl-Reply-1)).
+/// an [`io::Error`], whose kind tells a reset from a close ([table](crate#faults)).
 ///
 /// Cancellation: a future dropped before the request's body was read to the end leaves no trace; dropped later, the
 /// attempt is in the log and the script has moved on.

@@ -82,7 +82,7 @@ struct Said<'a>(&'a Reply);
 impl fmt::Display for Said<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reply = self.0;
-        let (instead, later) = match reply.broken() {
+        let (instead, later) = match reply.fault() {
             Some(fault) if fault.is_before_head() => (Some(fault), None),
             fault => (None, fault),
         };

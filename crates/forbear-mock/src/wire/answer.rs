@@ -20,7 +20,7 @@ pub(crate) async fn answer(
 ) -> io::Result<Response<MockBody>> {
     let one_stream = request.version() <= Version::HTTP_11;
     let answer = receive(&engine, request).await;
-    let fault = answer.reply.broken();
+    let fault = answer.reply.fault();
     if fault == Some(Fault::Reset) {
         ending.reset();
     }
