@@ -16,8 +16,16 @@ impl Budget {
     /// No limit at all.
     pub const UNLIMITED: Self = Self { deadline: None, attempts: None };
 
+    /// A budget of these two limits, where there are any.
+    #[must_use]
+    #[inline]
+    pub const fn new(deadline: Option<Monotonic>, attempts: Option<NonZeroU32>) -> Self {
+        Self { deadline, attempts }
+    }
+
     /// A budget that ends at `deadline`.
     #[must_use]
+    #[inline]
     pub const fn until(deadline: Monotonic) -> Self {
         Self { deadline: Some(deadline), attempts: None }
     }
@@ -31,6 +39,7 @@ impl Budget {
 
     /// Both: the earlier deadline and the smaller number of attempts.
     #[must_use]
+    #[inline]
     pub fn and(self, other: Self) -> Self {
         Self {
             deadline: earlier(self.deadline, other.deadline),
@@ -40,12 +49,14 @@ impl Budget {
 
     /// When it ends.
     #[must_use]
+    #[inline]
     pub const fn deadline(&self) -> Option<Monotonic> {
         self.deadline
     }
 
     /// How many attempts it allows.
     #[must_use]
+    #[inline]
     pub const fn most_attempts(&self) -> Option<NonZeroU32> {
         self.attempts
     }
@@ -58,11 +69,13 @@ impl Budget {
 
     /// Whether a wait until `until` fits: it must end before the deadline.
     #[must_use]
+    #[inline]
     pub fn fits(&self, until: Monotonic) -> bool {
         self.deadline.is_none_or(|deadline| until < deadline)
     }
 }
 
+#[inline]
 fn earlier<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),

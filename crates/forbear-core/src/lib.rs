@@ -20,6 +20,7 @@ pub mod dialect;
 pub mod families;
 pub mod gate;
 pub mod health;
+mod host;
 mod living;
 pub mod retry;
 pub mod signal;

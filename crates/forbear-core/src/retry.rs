@@ -101,6 +101,15 @@ impl History {
     }
 }
 
+/// When a wait until `until` ends for one of many waiters. Jitter only adds: `draw`, in 0..1, of a tenth of the wait, at
+/// most 1 s, and at most half of what is left of the budget after it, so that a late timer costs no attempt.
+#[must_use]
+pub fn jittered(until: Monotonic, draw: f64, deadline: Option<Monotonic>, now: Monotonic) -> Monotonic {
+    let room = deadline.unwrap_or(Monotonic::NEVER).since(until).checked_div(2).unwrap_or_default();
+    let most = until.since(now).checked_div(10).unwrap_or_default().min(Duration::from_secs(1)).min(room);
+    until.after(most.mul_f64(draw.clamp(0.0, 1.0)))
+}
+
 /// Whether a request may be repeated even if it was carried out: the method is idempotent (RFC 9110 section 9.2.2), or
 /// it carries an `Idempotency-Key`.
 #[must_use]
@@ -183,6 +192,20 @@ mod tests {
         assert!(matches!(history.after(&throttled(), false, &budget, None, at(0)), After::Retry { .. }));
         let exhausted = Signal::new(Class::Exhausted, StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(history.after(&exhausted, true, &budget, None, at(0)), After::Return(Ended::NotRetryable));
+    }
+
+    #[test]
+    fn jitter_only_adds_and_leaves_half_of_what_is_left() {
+        let wait = |seconds: u64, draw, left: Option<u64>| {
+            let until = at(seconds * 1000);
+            let deadline = left.map(|left| at(seconds * 1000 + left));
+            jittered(until, draw, deadline, at(0)).since(until).as_millis()
+        };
+        assert_eq!(wait(5, 0.0, None), 0);
+        assert_eq!(wait(5, 1.0, None), 500);
+        assert_eq!(wait(60, 1.0, None), 1000);
+        assert_eq!(wait(60, 1.0, Some(10)), 5);
+        assert_eq!(wait(60, 7.0, Some(0)), 0);
     }
 
     #[test]

@@ -18,36 +18,42 @@ impl Monotonic {
 
     /// The point `nanos` nanoseconds after the origin.
     #[must_use]
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
     /// Nanoseconds since the origin.
     #[must_use]
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// `self + duration`, at most [`Monotonic::NEVER`].
     #[must_use]
+    #[inline]
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(nanos(duration)))
     }
 
     /// `self - duration`, at least [`Monotonic::ORIGIN`].
     #[must_use]
+    #[inline]
     pub fn before(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(duration)))
     }
 
     /// The time from `earlier` to `self`; zero where `earlier` is the later one.
     #[must_use]
+    #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 }
 
 /// `duration` in whole nanoseconds, saturating.
+#[inline]
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

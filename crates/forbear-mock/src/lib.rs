@@ -166,6 +166,8 @@ mod limiter;
 mod outage;
 mod receive;
 mod reply;
+#[cfg(feature = "wiremock")]
+mod responder;
 mod script;
 mod service;
 mod timeline;
@@ -176,6 +178,8 @@ pub use attempt::{Attempt, Attempts};
 pub use body::MockBody;
 pub use limiter::Limiter;
 pub use reply::{Reply, reply};
+#[cfg(feature = "wiremock")]
+pub use responder::Responder;
 pub use script::{Script, cycle, respond_with};
 pub use service::{MockService, ReplyFuture};
 pub use vendor::MockVendor;

@@ -39,6 +39,28 @@ impl MockVendor {
         Self { engine: Arc::default(), server: None }
     }
 
+    /// The vendor for a wiremock server that you have already, beside mocks of your own:
+    ///
+    /// ```
+    /// use forbear_mock::{MockVendor, reply};
+    /// use wiremock::{Mock, MockServer, matchers::path};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = MockServer::start().await;
+    /// let vendor = MockVendor::in_process().script([reply(429).retry_after(5), reply(200)]);
+    /// Mock::given(path("/quotes")).respond_with(vendor.responder()).mount(&server).await;
+    /// # }
+    /// ```
+    ///
+    /// A wiremock server cannot break a connection: a reply that would is answered with `501` and says so. Limits of
+    /// concurrency admit everybody there, since wiremock does not say when an answer was sent.
+    #[cfg(feature = "wiremock")]
+    #[must_use]
+    pub fn responder(&self) -> crate::Responder {
+        crate::Responder(Arc::clone(&self.engine))
+    }
+
     /// Gives the default script: the answers on every path without a script of its own.
     ///
     /// # Panics
@@ -147,7 +169,7 @@ impl MockVendor {
         self.server.as_ref().map_or_else(|| IN_PROCESS.to_owned(), |server| server.address().to_string())
     }
 
-    /// The URL of a path, which may carry a query.
+    /// The URL of a path, which may carry a query. For the URL without a path there is [`uri`](Self::uri).
     ///
     /// # Panics
     ///

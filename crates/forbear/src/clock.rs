@@ -12,24 +12,29 @@ const HEAD_START: Duration = Duration::from_secs(24 * 60 * 60);
 /// As good as never.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
+#[inline]
 fn base() -> Instant {
     static BASE: OnceLock<Instant> = OnceLock::new();
     *BASE.get_or_init(Instant::now)
 }
 
 /// Now, in monotonic time: tokio's clock, so that tests can pause it.
+#[inline]
 pub(crate) fn now() -> Monotonic {
     from_instant(Instant::now())
 }
 
 /// A point of tokio's clock as a number.
+#[inline]
 pub(crate) fn from_instant(at: Instant) -> Monotonic {
     let base = base();
-    let start = Monotonic::ORIGIN.after(HEAD_START);
-    match at.checked_duration_since(base) {
-        Some(later) => start.after(later),
-        None => start.before(base.duration_since(at)),
+    let later = at.saturating_duration_since(base);
+    if later.is_zero() {
+        return Monotonic::ORIGIN.after(HEAD_START).before(base.saturating_duration_since(at));
     }
+    // Not `as_nanos`: a process does not run for 584 years, and this is read for every attempt.
+    let nanos = (HEAD_START + later).as_secs().wrapping_mul(1_000_000_000) + u64::from(later.subsec_nanos());
+    Monotonic::from_nanos(nanos)
 }
 
 /// A number as a point of tokio's clock; one that is too far away is about thirty years from the origin.

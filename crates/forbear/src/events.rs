@@ -20,9 +20,16 @@ pub(crate) fn emit(family: &str, events: &[Event]) {
                 route = &*struck.route,
                 "family cools"
             ),
-            Event::Recovery { closed, level, pace } => {
-                tracing::info!(family, closed_ms = millis(*closed), level, pace, "family recovers");
-            }
+            Event::Recovery { struck, cooldown, closed, level, pace } => tracing::info!(
+                family,
+                reason = struck.as_ref().map(|struck| struck.signal.reason.as_str()),
+                delay_ms = millis(*cooldown),
+                closed_ms = millis(*closed),
+                level,
+                pace,
+                route = struck.as_ref().map(|struck| &*struck.route),
+                "family recovers"
+            ),
             _ => {}
         }
     }

@@ -89,9 +89,8 @@
 //!
 //! The client is called with `Request<`[`Replay`](body::Replay)`<B>>`, so that a body can be sent again, and answers
 //! reach the caller with a [`Peeked`](body::Peeked) body. Both are [`http_body::Body`]s; a client that is generic in its
-//! body, as hyper-util's is, needs nothing: leave its body type to inference, for a client with a fixed one does not fit
-//! (`Service<Request<Replay<_>>>` is not implemented for it). A layer that contains one it belongs inside of is reported once with
-//! `tracing::error!`, with the fix.
+//! body, as hyper-util's is, needs nothing: its body type is inferred, or written as `Replay<B>` where a struct must name
+//! it, see [`Vendor`]. A layer around one that it belongs inside of is reported once with `tracing::error!`, with the fix.
 //!
 //! # Extensions
 //!
@@ -109,11 +108,12 @@
 //! | [`Error`] | sent? | it tells |
 //! |---|---|---|
 //! | [`Cooling`] | no | family, reason, route, and when to come back |
-//! | [`BudgetExhausted`] | mostly | which part is spent, time, attempts, and the last signal with its full hint |
+//! | [`BudgetExhausted`] | where `attempts()` is above 0 | which part is spent, time, attempts, and the last signal with its full hint |
 //! | [`UnknownFamily`] | no | the URL or name that no family has |
 //! | [`Client`](Error::Client) | perhaps | the client's own error, as `source` |
 //!
 //! A limited response whose wait does not fit is not an error: it is returned as the vendor sent it, with a [`Signal`].
+//! [`error`] shows a server that turns all of these into answers of its own.
 //!
 //! # Features
 //!
@@ -144,13 +144,15 @@ pub mod error;
 mod events;
 mod extensions;
 mod families;
+#[cfg(any(feature = "retry-after", feature = "cooldown"))]
+mod host;
 mod order;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 mod stack;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 mod vendor;
 
-pub use body::BoxError;
+pub use body::{BoxError, Peeked, Replay};
 pub use error::{BudgetExhausted, Cooling, Error, Spent, UnknownFamily};
 pub use extensions::{EffectiveUri, NoWait, Signal};
 pub use families::{Families, FamiliesBuilder};
@@ -158,6 +160,7 @@ pub use forbear_core::dialect::Dialect;
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};
 pub use forbear_core::gate::{GateSettings, Ladder, Priority, RefusalCause};
 pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal};
+pub use forbear_core::signal;
 pub use forbear_core::signal::{Class, Delay, Evidence, Reason, Scope};
 pub use forbear_core::url::RedactedUrl;
 

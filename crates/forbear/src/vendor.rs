@@ -9,7 +9,28 @@ use crate::body::{BoxError, Peeked, Replay};
 use crate::{Error, Stacked};
 
 /// A client `C` with all layers around it: a [`Service`], and [`Vendor::send`] for who does not want to know about
-/// services. Clones share the families and what is remembered, each calls a clone of the client.
+/// services. Clones share the families and what is remembered, each calls a clone of the client; so a program keeps one
+/// and gives every task a clone. Where a struct names the client's type, its body is [`Replay`] around the request's:
+///
+/// ```
+/// use bytes::Bytes;
+/// use forbear::{Vendor, body::Replay};
+/// use http_body_util::Empty;
+/// use hyper_util::client::legacy::{Client, connect::HttpConnector};
+///
+/// #[derive(Clone)]
+/// struct Quotes {
+///     vendor: Vendor<Client<HttpConnector, Replay<Empty<Bytes>>>>,
+/// }
+///
+/// impl Quotes {
+///     async fn chart(&self) -> Result<http::StatusCode, Box<dyn std::error::Error + Send + Sync>> {
+///         let request = http::Request::get("http://query1.example.com/v8/chart").body(Empty::new())?;
+///         Ok(self.vendor.send(request).await?.status())
+///     }
+/// }
+/// # let _ = async |quotes: Quotes| tokio::spawn(async move { quotes.chart().await }).await;
+/// ```
 #[derive(Debug, Clone)]
 pub struct Vendor<C>(Stacked<C>);
 
@@ -34,7 +55,7 @@ impl<C> Vendor<C> {
     /// [`Error::Client`] where the client fails. Dropping the future cancels the request and holds nothing.
     pub async fn send<B, RB>(&self, request: Request<B>) -> Result<Response<Peeked<RB>>, Error>
     where
-        C: Service<Request<Replay<B>>, Response = Response<RB>> + Clone,
+        C: Service<Request<Replay<B>>, Response = Response<RB>> + Clone, // hyper-util: `Client<_, Replay<B>>`
         C::Error: Into<BoxError>,
         B: Body + Unpin,
         B::Error: Into<BoxError>,

@@ -3,7 +3,7 @@ use std::hash::{BuildHasher, Hasher};
 use http::Uri;
 use http::uri::Scheme;
 
-use crate::url::without_userinfo;
+use crate::host::Host;
 
 /// What a deadline is recorded under: scheme, lower-case authority without userinfo, default port and trailing dot,
 /// and path; no query. Kept as keyed 64-bit hashes, so that a million cost little and nobody can choose collisions.
@@ -15,31 +15,29 @@ pub struct UrlKey {
 }
 
 impl UrlKey {
-    pub(super) fn of(uri: &Uri, hasher: &impl BuildHasher) -> Self {
+    /// A URI without a host is that of `host`, the request's `Host` field.
+    #[inline]
+    pub(super) fn of(uri: &Uri, host: Option<&str>, hasher: &impl BuildHasher) -> Self {
         let mut hash = hasher.build_hasher();
         let https = uri.scheme() != Some(&Scheme::HTTP);
         hash.write_u8(u8::from(https));
-        let authority = uri.authority().map_or("", http::uri::Authority::as_str);
-        for piece in host(authority, https).as_bytes().chunks(32) {
-            let mut lower = [0; 32];
-            for (slot, byte) in lower.iter_mut().zip(piece) {
-                *slot = byte.to_ascii_lowercase();
-            }
-            hash.write(&lower);
+        let authority = uri.authority().map(http::uri::Authority::as_str).or(host).unwrap_or_default();
+        if is_normal(authority) {
+            hash.write(authority.as_bytes());
+        } else if let Some(host) = Host::of(authority, https) {
+            hash.write(host.full().as_bytes());
         }
         let authority = hash.finish();
-        hash.write_u8(b'/');
         hash.write(uri.path().as_bytes());
         Self { url: hash.finish(), authority }
     }
 }
 
-/// `authority` without userinfo, default port and trailing dot. A dot before another port stays: it only costs that
-/// such a host is recorded apart.
-fn host(authority: &str, https: bool) -> &str {
-    let host = without_userinfo(authority);
-    let host = host.strip_suffix(if https { ":443" } else { ":80" }).unwrap_or(host);
-    host.strip_suffix('.').unwrap_or(host)
+/// Whether an authority is certainly in its normal form, as most are: lower case, and nothing beside a name.
+#[inline]
+fn is_normal(authority: &str) -> bool {
+    let name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+    authority.as_bytes().iter().all(name) && !authority.ends_with('.')
 }
 
 #[cfg(test)]
@@ -49,7 +47,7 @@ mod tests {
     #[test]
     fn one_url_has_one_key() {
         let hasher = foldhash::fast::RandomState::default();
-        let key = |uri: &'static str| UrlKey::of(&Uri::from_static(uri), &hasher);
+        let key = |uri: &'static str| UrlKey::of(&Uri::from_static(uri), None, &hasher);
         let plain = key("https://api.example.com/v1/chart");
         for same in [
             "https://API.example.com:443/v1/chart",

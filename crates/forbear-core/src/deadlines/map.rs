@@ -67,18 +67,21 @@ impl Deadlines {
 
     /// Its name, for who cannot hold it.
     #[must_use]
+    #[inline]
     pub fn id(&self) -> DeadlinesId {
         DeadlinesId(self.id)
     }
 
-    /// What a URL is recorded under.
+    /// What a URL is recorded under; one without a host is that of `host`, the request's `Host` field.
     #[must_use]
-    pub fn key(&self, uri: &Uri) -> UrlKey {
-        UrlKey::of(uri, &self.hasher)
+    #[inline]
+    pub fn key(&self, uri: &Uri, host: Option<&str>) -> UrlKey {
+        UrlKey::of(uri, host, &self.hasher)
     }
 
     /// Whether nothing is recorded at all, so that no clock need be read.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.latest.load(Ordering::Acquire) == 0
     }

@@ -45,6 +45,7 @@ impl Dialect {
 
     /// The dialect of RFC 9110, RFC 6585 and what most vendors have in common.
     #[must_use]
+    #[inline]
     pub fn standard() -> Self {
         Self { rules: &STANDARD }
     }
@@ -52,6 +53,7 @@ impl Dialect {
     /// Whether a response with `status` may be a signal. Where it may not, the status alone settles that, and the
     /// headers need only be read by who wants the information in them, or whether the response is from a cache.
     #[must_use]
+    #[inline]
     pub fn may_limit(&self, status: StatusCode) -> bool {
         self.rules.limit(status).is_some()
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::collections::HashMap;
 
 use crate::gate::Gate;
+use crate::host::split_port;
 
 use super::family::{Family, Unknown};
-use super::host::split_port;
 use super::table::{Families, HostEntry, Member, Table};
 
 /// Collects families. See [`Families::builder`].

@@ -107,7 +107,8 @@ impl fmt::Display for FamilyName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Unknown {
-    /// Its host (with port, where it is not the default) is a family of its own, made when it first signals a limit.
+    /// Its host (with port, where it is not the default) is a family of its own, made when it first signals a limit. A
+    /// request without a host passes through.
     #[default]
     PerHost,
     /// It is refused: for programs that may call known vendors only.

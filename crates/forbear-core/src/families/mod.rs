@@ -3,7 +3,6 @@
 mod automatic;
 mod builder;
 mod family;
-mod host;
 mod table;
 
 pub use builder::{FamiliesBuilder, InvalidFamilies};

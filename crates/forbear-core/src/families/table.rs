@@ -5,13 +5,13 @@ use http::Uri;
 
 use crate::dialect::Dialect;
 use crate::gate::Gate;
+use crate::host::Host;
 use crate::living::{Id, Living};
 use crate::time::Monotonic;
 
 use super::automatic::Automatic;
 use super::builder::FamiliesBuilder;
 use super::family::{FamilyName, Unknown};
-use super::host::Host;
 
 /// All sets of families of the process.
 static FAMILIES: Living<Inner> = Living::new();
@@ -85,6 +85,7 @@ impl Families {
 
     /// What [`Found::Healthy`] needs later.
     #[must_use]
+    #[inline]
     pub fn id(&self) -> FamiliesId {
         FamiliesId(self.0.id)
     }
@@ -92,6 +93,7 @@ impl Families {
     /// The family of a request to `uri`; `name` where the request names it outright. A URI without a host matches
     /// `host`, the request's `Host` field.
     #[must_use]
+    #[inline]
     pub fn find(&self, uri: &Uri, host: Option<&str>, name: Option<&FamilyName>) -> Found<'_> {
         if let Some(name) = name {
             return self.named(name.as_str()).map_or(Found::Unknown, Found::Member);
@@ -175,6 +177,7 @@ impl FamiliesId {
 }
 
 impl Table {
+    #[inline]
     fn member(&self, entry: &HostEntry, path: &str) -> Option<&Arc<Member>> {
         let at = if entry.has_paths { entry.paths.at(path).ok().map(|found| *found.value) } else { None };
         at.or(entry.whole).and_then(|at| self.members.get(at))

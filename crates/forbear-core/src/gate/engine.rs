@@ -6,7 +6,7 @@ use crate::living::{Id, Living};
 use crate::time::Monotonic;
 
 use super::ask::Ask;
-use super::decision::{Decision, Refusal, RefusalCause};
+use super::decision::{Decision, Refusal};
 use super::event::{Effect, Event, Outcome};
 use super::queue::Key;
 use super::settings::GateSettings;
@@ -70,6 +70,12 @@ impl Gate {
         &self.name
     }
 
+    /// The longest cool-down that it records.
+    #[must_use]
+    pub fn max_advertised(&self) -> Duration {
+        self.lock().settings.max_advertised
+    }
+
     /// The gate that admitted an attempt, if it still lives.
     #[must_use]
     pub fn of(ticket: &Ticket) -> Option<Arc<Self>> {
@@ -78,6 +84,7 @@ impl Gate {
 
     /// The happy path: a ticket where the gate is open, without a lock. `None` means: use [`Gate::admit`].
     #[must_use]
+    #[inline]
     pub fn admit_open(&self, now: Monotonic) -> Option<Ticket> {
         let word = self.word.load(Ordering::Acquire);
         if word & 1 == 0 {
@@ -208,6 +215,7 @@ impl Gate {
     }
 
     /// Counts an attempt in this thread's shard; says how many of its generation this thread sent before.
+    #[inline]
     fn count(&self, age: u64, now: Monotonic) -> u32 {
         shard::mine(self.id, || Some(self.adopt_shard()), |shard| shard.sent(age, now)).unwrap_or(0)
     }
@@ -285,115 +293,9 @@ impl Drop for Gate {
 /// Takes the outcome of an attempt that an open gate admitted and that met no signal: touches nothing shared.
 /// `took` is asked only where the time of this answer is sampled. False where the ticket must go through
 /// [`Gate::observe`] instead.
+#[inline]
 pub fn answered_open(ticket: &Ticket, good: bool, took: impl FnOnce() -> Duration) -> bool {
     let Kind::Open { timed } = ticket.kind else { return false };
     shard::answered(ticket.gate, ticket.age(), good, (timed && good).then(took));
     true
-}
-
-impl State {
-    /// Decides under the lock; what an admitted attempt is counted as.
-    fn admit(&mut self, ask: &Ask, now: Monotonic) -> Result<Kind, Refusal> {
-        if self.pause.is_some() {
-            return Err(self.refuse(RefusalCause::Paused, None, now));
-        }
-        if let Some(grant) = ask.grant {
-            if self.lease.is_some_and(|lease| lease.number == grant.0 && lease.sent.is_none()) {
-                return Ok(Kind::Probe(self.send_probe(grant.0, now)));
-            }
-            if self.use_grant(grant) {
-                return Ok(Kind::Counted);
-            }
-        }
-        if self.probe_is_due(now) {
-            if !self.in_time(ask, now) {
-                return Err(self.refuse(RefusalCause::TooLate, None, now));
-            }
-            if self.may_probe(ask, now) {
-                let number = self.number();
-                return Ok(Kind::Probe(self.send_probe(number, now)));
-            }
-        }
-        match self.phase {
-            Phase::Open => Ok(Kind::Counted),
-            Phase::Cooling => Err(self.refuse(RefusalCause::Cooling, Some(self.cooldown.until), now)),
-            Phase::Probing => {
-                let retry_at = self.lease.map_or(self.probe_from, |lease| lease.ends);
-                Err(self.refuse(RefusalCause::Probing, Some(retry_at), now))
-            }
-            Phase::Recovering(_) => self.admit_recovering(ask, now),
-        }
-    }
-
-    fn admit_recovering(&mut self, ask: &Ask, now: Monotonic) -> Result<Kind, Refusal> {
-        let key = Key { priority: ask.priority, entered: ask.entered, number: u64::MAX };
-        let ahead = self.queue.ahead_of(key);
-        let in_time = self.in_time(ask, now);
-        let Phase::Recovering(recovery) = &mut self.phase else { return Ok(Kind::Counted) };
-        if recovery.has_token_behind(ahead) {
-            if !in_time {
-                return Err(self.refuse(RefusalCause::TooLate, None, now));
-            }
-            let _ = recovery.take();
-            return Ok(Kind::Counted);
-        }
-        let turn = recovery.turn(ahead);
-        recovery.refused(now);
-        Err(self.refuse(RefusalCause::Recovering, Some(turn), now))
-    }
-
-    /// An accepted attempt: of the probe's generation it begins the recovery.
-    fn good(&mut self, ticket: &Ticket, now: Monotonic) -> Effect {
-        if ticket.epoch != self.epoch || ticket.generation != self.generation {
-            return Effect::None;
-        }
-        self.time.answered_in(now.since(ticket.sent));
-        match self.phase {
-            Phase::Probing | Phase::Cooling => {
-                self.begin_recovery(now);
-                Effect::Recovered
-            }
-            Phase::Open | Phase::Recovering(_) => Effect::None,
-        }
-    }
-
-    /// No news: where it was the probe, the next one waits.
-    fn neutral(&mut self, ticket: &Ticket, now: Monotonic) -> Effect {
-        if self.holds_lease(ticket) {
-            self.probe_was_fruitless(now);
-            return Effect::ProbeEnded;
-        }
-        Effect::None
-    }
-
-    /// Nothing was sent: what the ticket stood for goes to the next caller.
-    fn not_sent(&mut self, ticket: &Ticket, now: Monotonic) -> Effect {
-        if self.holds_lease(ticket) {
-            self.recheck_from = self.recheck_from.min(now);
-            self.hand_on();
-            return Effect::ProbeEnded;
-        }
-        if (ticket.epoch, ticket.generation) == (self.epoch, self.generation)
-            && ticket.kind == Kind::Counted
-            && let Phase::Recovering(recovery) = &mut self.phase
-        {
-            recovery.give_back();
-            self.nudge();
-        }
-        Effect::None
-    }
-
-    fn holds_lease(&self, ticket: &Ticket) -> bool {
-        let this = |lease: super::probe::Lease| ticket.kind == Kind::Probe(lease.tag());
-        ticket.epoch == self.epoch && ticket.generation == self.generation && self.lease.is_some_and(this)
-    }
-
-    /// When the family may be called again; `None` where it is open, paused, or nobody can say.
-    pub(super) fn retry_at(&self) -> Option<Monotonic> {
-        match self.phase {
-            Phase::Cooling => Some(self.cooldown.until),
-            Phase::Probing => Some(self.lease.map_or(self.probe_from, |lease| lease.ends)),
-            Phase::Open | Phase::Recovering(_) => None,
-        }
-    }
 }

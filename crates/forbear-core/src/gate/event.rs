@@ -22,6 +22,10 @@ pub enum Event {
     },
     /// A probe was accepted: the family is called again, at a learned pace.
     Recovery {
+        /// What closed the family last; `None` where an operator's clear opened it.
+        struck: Option<Arc<Struck>>,
+        /// The last cool-down, from the signal to its deadline.
+        cooldown: Duration,
         /// How long the family was not called, from the last strike.
         closed: Duration,
         /// The level it keeps until quiet time lowers it.

@@ -12,6 +12,7 @@
 //!
 //! Phases change when somebody looks: no timer and no task belongs to a gate.
 
+mod admission;
 mod ask;
 mod attempt_time;
 mod decision;
@@ -31,6 +32,7 @@ mod state;
 mod strike;
 mod tally;
 mod ticket;
+mod verdict;
 mod view;
 mod waiting;
 

@@ -60,6 +60,7 @@ impl Drop for Mine {
 
 /// Runs `with` on this thread's shard of a gate, made by `adopt` where the thread has none yet.
 /// `None` while the thread is being torn down.
+#[inline]
 pub(super) fn mine<T>(
     id: Id,
     adopt: impl FnOnce() -> Option<Arc<Shard>>,
@@ -88,6 +89,7 @@ pub(super) fn mine<T>(
 }
 
 /// Counts the answer to an attempt that an open gate let through: nothing shared is touched.
+#[inline]
 pub(super) fn answered(id: Id, age: u64, good: bool, took: Option<Duration>) {
     let adopt = || GATES.find(id).map(|gate| gate.adopt_shard());
     let _ = mine(id, adopt, |shard| {
@@ -108,6 +110,7 @@ impl Shard {
     }
 
     /// Turns to the generation of this age where it is newer; false where it is older than what is counted here.
+    #[inline]
     fn enter(&self, age: u64) -> bool {
         let counted = self.age.load(Relaxed);
         if counted < age {
@@ -120,6 +123,7 @@ impl Shard {
     }
 
     /// Counts one attempt of the generation of this age, and says how many this thread counted before it.
+    #[inline]
     pub(super) fn sent(&self, age: u64, now: Monotonic) -> u32 {
         self.tally.count(now);
         self.total.store(self.total.load(Relaxed).saturating_add(1), Relaxed);

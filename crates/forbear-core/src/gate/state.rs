@@ -174,6 +174,8 @@ impl State {
         let recovery = Recovery::new(self.pace, self.informed, length, &self.time, at);
         self.tallies.recoveries = self.tallies.recoveries.saturating_add(1);
         self.events.push(Event::Recovery {
+            struck: self.cooldown.struck.clone(),
+            cooldown: length,
             closed: at.since(self.cooldown.from),
             level: self.level(at),
             pace: recovery.pace(),

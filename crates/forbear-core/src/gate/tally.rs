@@ -27,6 +27,7 @@ impl Default for Tally {
 
 impl Tally {
     /// Counts one attempt sent at `now`.
+    #[inline]
     pub(super) fn count(&self, now: Monotonic) {
         bump(&self.fine, now.as_nanos() / TENTH);
         bump(&self.coarse, now.as_nanos() / SECOND);
@@ -49,6 +50,7 @@ impl Tally {
 }
 
 /// A cell holds the number of its span in the high 40 bits and the count in the low 24.
+#[inline]
 fn bump(cells: &[AtomicU64], span: u64) {
     let at = usize::try_from(span).unwrap_or(usize::MAX) & cells.len().saturating_sub(1);
     if let Some(slot) = cells.get(at) {

@@ -18,23 +18,27 @@ pub struct Ticket {
 
 /// Epoch and generation in one number. A new epoch counts as newer, whatever its generation: another replica's clear
 /// may bring a lower one.
+#[inline]
 pub(super) fn age(epoch: u32, generation: u32) -> u64 {
     u64::from(epoch) << 32 | u64::from(generation)
 }
 
 impl Ticket {
+    #[inline]
     pub(super) fn age(&self) -> u64 {
         age(self.epoch, self.generation)
     }
 
     /// When the attempt was admitted.
     #[must_use]
+    #[inline]
     pub const fn sent(&self) -> Monotonic {
         self.sent
     }
 
     /// Whether the gate was open and let it through without a lock.
     #[must_use]
+    #[inline]
     pub const fn was_open(&self) -> bool {
         matches!(self.kind, Kind::Open { .. })
     }

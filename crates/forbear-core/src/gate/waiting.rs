@@ -3,6 +3,7 @@
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::retry;
 use crate::time::Monotonic;
 
 use super::ask::{Ask, GrantId};
@@ -23,13 +24,10 @@ pub(super) enum Next {
     Refused(Refusal),
 }
 
-/// Jitter only adds: up to a tenth of the wait, at most one second, and never so much that less than `needed` is left
-/// of the caller's budget.
+/// Jitter never leaves less than `needed` of the caller's budget, so that it does not cost the attempt.
 fn jittered(until: Monotonic, draw: f64, ask: &Ask, needed: Duration, now: Monotonic) -> Monotonic {
-    let most = (until.since(now).checked_div(10).unwrap_or_default()).min(Duration::from_secs(1));
-    let late = until.after(most.mul_f64(draw.clamp(0.0, 1.0)));
     let latest = ask.deadline.map_or(Monotonic::NEVER, |deadline| deadline.before(needed));
-    until.max(late.min(latest))
+    until.max(retry::jittered(until, draw, ask.deadline, now).min(latest))
 }
 
 impl State {

@@ -5,7 +5,8 @@ use http::Extensions;
 use tokio::time::Instant;
 
 use super::scope;
-use crate::clock;
+use crate::error::{BudgetExhausted, Spent};
+use crate::{Error, clock};
 
 /// A deadline for one logical request. As a request extension it nests: the earliest deadline wins. Usually it is
 /// ambient instead, see [`Budget::current`].
@@ -28,7 +29,7 @@ impl Budget {
     /// The budget of the logical request that is being polled right now; `None` outside of any.
     #[must_use]
     pub fn current() -> Option<Self> {
-        let deadline = scope::with(|spending| spending.deadline).flatten()?;
+        let deadline = scope::budget().deadline()?;
         Some(Self(Limits::until(deadline)))
     }
 
@@ -49,4 +50,12 @@ impl Budget {
 pub(crate) fn effective(extensions: &Extensions) -> Limits {
     let carried = extensions.get::<Budget>().map_or(Limits::UNLIMITED, |budget| budget.0);
     scope::budget().and(carried)
+}
+
+/// The error of a logical request whose budget allows no further attempt.
+pub(crate) fn out_of_attempts() -> Error {
+    let now = clock::now();
+    let spent = now.since(scope::entered().unwrap_or(now));
+    let attempts = scope::attempts().unwrap_or_default();
+    Error::BudgetExhausted(BudgetExhausted::new(Spent::Attempts, spent, attempts, scope::last_signal()))
 }

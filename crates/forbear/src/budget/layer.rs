@@ -41,7 +41,8 @@ impl BudgetLayer {
     }
 
     /// At most `most` attempts for each logical request, redirects included (no limit). They are counted by
-    /// [`RetryAfterLayer`](crate::RetryAfterLayer); without it nothing is.
+    /// [`RetryAfterLayer`](crate::RetryAfterLayer) and [`FamilyCooldownLayer`](crate::FamilyCooldownLayer), each attempt
+    /// once; without both nothing is.
     #[must_use]
     pub const fn attempts(mut self, most: NonZeroU32) -> Self {
         self.attempts = Some(most);

@@ -59,7 +59,7 @@ mod service;
 
 pub use extension::Budget;
 #[cfg(any(feature = "retry-after", feature = "cooldown"))]
-pub(crate) use extension::effective;
+pub(crate) use extension::{effective, out_of_attempts};
 #[cfg(feature = "budget")]
 pub use future::BudgetFuture;
 #[cfg(feature = "budget")]

@@ -1,8 +1,8 @@
 //! The budget of the logical request that is being polled.
 //!
 //! It is in scope while a [`BudgetService`](super::BudgetService)'s future is polled, on whatever thread, and not in
-//! tasks that are spawned from there. A thread-local cell that is swapped in and out costs no allocation, unlike a
-//! request extension.
+//! tasks that are spawned from there. A few words in a thread-local cell, copied in and out, cost no allocation, unlike
+//! a request extension.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,102 +11,185 @@ use forbear_core::budget::Budget;
 use forbear_core::signal::Signal;
 use forbear_core::time::Monotonic;
 
-/// What one logical request has spent, and what it may.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Spending {
-    pub(crate) entered: Monotonic,
-    /// The earliest deadline of all budgets around.
-    pub(crate) deadline: Option<Monotonic>,
-    /// Attempts left; `None` where they are not counted.
-    pub(crate) left: Option<u32>,
+/// Attempts are not counted.
+const UNCOUNTED: u32 = u32::MAX;
+
+/// What one logical request has spent, and what it may. Plain numbers, so that they are copied as a whole.
+#[derive(Debug, Clone, Copy)]
+struct Spending {
+    entered: Monotonic,
+    /// The earliest deadline of all budgets around; [`Monotonic::NEVER`] where there is none.
+    deadline: Monotonic,
+    /// Attempts left.
+    left: u32,
     /// Attempts sent.
-    pub(crate) attempts: u32,
+    attempts: u32,
+    /// Whether anything is in scope at all.
+    present: bool,
     /// A layer counted the attempt that it is about to send, so that the gate below does not count it again.
     announced: bool,
-    /// The last signal that an attempt met.
-    pub(crate) last_signal: Option<Arc<Signal>>,
+    /// It recorded a deadline for a URL.
+    recorded: bool,
+    /// An attempt met a signal, which lies in [`LAST_SIGNAL`].
+    saw: bool,
 }
+
+const NOTHING: Spending = Spending {
+    entered: Monotonic::ORIGIN,
+    deadline: Monotonic::NEVER,
+    left: UNCOUNTED,
+    attempts: 0,
+    present: false,
+    announced: false,
+    recorded: false,
+    saw: false,
+};
 
 thread_local! {
-    static CURRENT: Cell<Option<Spending>> = const { Cell::new(None) };
+    static CURRENT: Cell<Spending> = const { Cell::new(NOTHING) };
+    static LAST_SIGNAL: Cell<Option<Arc<Signal>>> = const { Cell::new(None) };
 }
 
-fn swap(with: Option<Spending>) -> Option<Spending> {
-    CURRENT.try_with(|current| current.replace(with)).ok().flatten()
+/// Not reached on the happy path; nothing to remember where the thread is being torn down.
+fn swap_last_signal(with: Option<Arc<Signal>>) -> Option<Arc<Signal>> {
+    LAST_SIGNAL.try_with(|last| last.replace(with)).ok().flatten()
 }
 
-/// Puts `mine` in scope until the guard is dropped, nested in what is in scope already.
-pub(crate) fn enter(mine: &mut Spending) -> Entered<'_> {
-    let mut inside = std::mem::take(mine);
-    let outer = swap(None);
-    if let Some(outer) = &outer {
-        inside.deadline = earlier(inside.deadline, outer.deadline);
-        inside.left = earlier(inside.left, outer.left);
+/// The budget of one logical request, held by its future and in scope while that is polled.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    spending: Spending,
+    last_signal: Option<Arc<Signal>>,
+}
+
+impl Scope {
+    #[inline]
+    pub(super) fn new(entered: Monotonic, budget: Budget) -> Self {
+        let deadline = budget.deadline().unwrap_or(Monotonic::NEVER);
+        let left = budget.most_attempts().map_or(UNCOUNTED, std::num::NonZeroU32::get);
+        Self { spending: Spending { entered, deadline, left, present: true, ..NOTHING }, last_signal: None }
     }
-    let before = inside.attempts;
-    swap(Some(inside));
-    Entered { mine, outer, before }
-}
 
-fn earlier<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
+    /// Puts it in scope until the guard is dropped, nested in what is in scope already.
+    #[inline]
+    pub(super) fn enter(&mut self) -> Entered<'_> {
+        let outer = CURRENT.get();
+        let inside = &mut self.spending;
+        inside.deadline = inside.deadline.min(outer.deadline);
+        inside.left = inside.left.min(outer.left);
+        inside.recorded |= outer.recorded;
+        if let Some(signal) = self.last_signal.take() {
+            swap_last_signal(Some(signal));
+            inside.saw = true;
+        }
+        CURRENT.set(*inside);
+        Entered { scope: self, outer }
+    }
+
+    /// When it ends, as far as it was seen from inside the budgets around it.
+    #[inline]
+    pub(super) fn deadline(&self) -> Option<Monotonic> {
+        (self.spending.deadline < Monotonic::NEVER).then_some(self.spending.deadline)
+    }
+
+    pub(super) const fn entered(&self) -> Monotonic {
+        self.spending.entered
+    }
+
+    pub(super) const fn attempts(&self) -> u32 {
+        self.spending.attempts
+    }
+
+    pub(super) fn take_last_signal(&mut self) -> Option<Arc<Signal>> {
+        self.last_signal.take()
     }
 }
 
 /// Takes the budget out of scope again, also when a panic passes through.
-pub(crate) struct Entered<'a> {
-    mine: &'a mut Spending,
-    outer: Option<Spending>,
-    before: u32,
+pub(super) struct Entered<'a> {
+    scope: &'a mut Scope,
+    outer: Spending,
 }
 
 impl Drop for Entered<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let Some(inside) = swap(None) else { return };
-        if let Some(outer) = &mut self.outer {
-            let sent = inside.attempts.saturating_sub(self.before);
+        let mut inside = CURRENT.get();
+        let outer = &mut self.outer;
+        if outer.present {
+            let sent = inside.attempts.saturating_sub(self.scope.spending.attempts);
             outer.attempts = outer.attempts.saturating_add(sent);
-            outer.left = outer.left.map(|left| left.saturating_sub(sent));
-            if inside.last_signal.is_some() {
-                outer.last_signal.clone_from(&inside.last_signal);
+            if outer.left != UNCOUNTED {
+                outer.left = outer.left.saturating_sub(sent);
             }
+            outer.recorded |= inside.recorded;
         }
-        *self.mine = inside;
-        swap(self.outer.take());
+        if inside.saw {
+            let last = swap_last_signal(None);
+            if outer.present {
+                swap_last_signal(last.clone());
+                outer.saw = true;
+            }
+            self.scope.last_signal = last;
+            inside.saw = false;
+        }
+        self.scope.spending = inside;
+        CURRENT.set(*outer);
     }
 }
 
-/// Reads or changes what is in scope; `None` where nothing is.
-pub(crate) fn with<T>(read: impl FnOnce(&mut Spending) -> T) -> Option<T> {
-    let mut current = swap(None)?;
-    let answer = read(&mut current);
-    swap(Some(current));
+/// Changes what is in scope; `None` where nothing is.
+#[inline]
+fn with<T>(change: impl FnOnce(&mut Spending) -> T) -> Option<T> {
+    let mut current = CURRENT.get();
+    if !current.present {
+        return None;
+    }
+    let answer = change(&mut current);
+    CURRENT.set(current);
     Some(answer)
 }
 
 /// The budget in scope.
+#[inline]
 pub(crate) fn budget() -> Budget {
-    with(|spending| spending.deadline).flatten().map_or(Budget::UNLIMITED, Budget::until)
+    let deadline = CURRENT.get().deadline;
+    if deadline < Monotonic::NEVER { Budget::until(deadline) } else { Budget::UNLIMITED }
+}
+
+/// When the logical request in scope entered.
+pub(crate) fn entered() -> Option<Monotonic> {
+    let current = CURRENT.get();
+    current.present.then_some(current.entered)
+}
+
+/// How many attempts the logical request in scope has sent.
+pub(crate) fn attempts() -> Option<u32> {
+    let current = CURRENT.get();
+    current.present.then_some(current.attempts)
 }
 
 /// Counts an attempt that is about to be sent; false where none is left. The gate below will not count it again.
+#[inline]
 pub(crate) fn take_attempt() -> bool {
     count(true)
 }
 
 /// Counts an attempt at the gate, which sees all of them, unless the layer above has counted it.
+#[inline]
 pub(crate) fn pass_attempt() -> bool {
     with(|spending| std::mem::take(&mut spending.announced)).unwrap_or(true) || count(false)
 }
 
+#[inline]
 fn count(announced: bool) -> bool {
     with(|spending| {
-        if spending.left == Some(0) {
+        if spending.left == 0 {
             return false;
         }
-        spending.left = spending.left.map(|left| left.saturating_sub(1));
+        if spending.left != UNCOUNTED {
+            spending.left -= 1;
+        }
         spending.attempts = spending.attempts.saturating_add(1);
         spending.announced = announced;
         true
@@ -118,57 +201,121 @@ fn count(announced: bool) -> bool {
 pub(crate) fn give_back_attempt() {
     with(|spending| {
         spending.announced = false;
-        spending.left = spending.left.map(|left| left.saturating_add(1));
+        if spending.left != UNCOUNTED {
+            spending.left = spending.left.saturating_add(1);
+        }
         spending.attempts = spending.attempts.saturating_sub(1);
     });
 }
 
 /// Whether another attempt is left.
 pub(crate) fn has_attempts() -> bool {
-    with(|spending| spending.left != Some(0)).unwrap_or(true)
+    CURRENT.get().left > 0
 }
 
 /// Remembers the last signal, for the error that tells of an exhausted budget.
 pub(crate) fn saw(signal: &Arc<Signal>) {
-    with(|spending| spending.last_signal = Some(Arc::clone(signal)));
+    if with(|spending| spending.saw = true).is_some() {
+        swap_last_signal(Some(Arc::clone(signal)));
+    }
+}
+
+/// The last signal that an attempt of the logical request in scope met.
+pub(crate) fn last_signal() -> Option<Arc<Signal>> {
+    if !CURRENT.get().saw {
+        return None;
+    }
+    let signal = swap_last_signal(None);
+    swap_last_signal(signal.clone());
+    signal
+}
+
+/// Notes that the logical request records a deadline; whether it did so before. `None` where it is not known.
+pub(crate) fn records() -> Option<bool> {
+    with(|spending| std::mem::replace(&mut spending.recorded, true))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::num::NonZeroU32;
     use std::time::Duration;
 
-    fn spending(seconds: u64) -> Spending {
-        let deadline = Monotonic::ORIGIN.after(Duration::from_secs(seconds));
-        Spending { deadline: Some(deadline), ..Spending::default() }
+    fn until(seconds: u64) -> Budget {
+        Budget::until(Monotonic::ORIGIN.after(Duration::from_secs(seconds)))
     }
 
     #[test]
     fn the_earlier_deadline_wins_and_attempts_count_for_both() {
-        let (mut outer, mut inner) = (spending(10), spending(20));
-        outer.left = Some(2);
+        let two = NonZeroU32::new(2).unwrap();
+        let mut outer = Scope::new(Monotonic::ORIGIN, until(10).attempts(two));
+        let mut inner = Scope::new(Monotonic::ORIGIN, until(20));
         {
-            let _outer = enter(&mut outer);
+            let _outer = outer.enter();
             {
-                let _inner = enter(&mut inner);
-                assert_eq!(budget(), Budget::until(Monotonic::ORIGIN.after(Duration::from_secs(10))));
+                let _inner = inner.enter();
+                assert_eq!(budget(), until(10));
                 assert!(take_attempt() && take_attempt() && !take_attempt());
+                assert!(!has_attempts());
             }
             assert!(!take_attempt());
         }
-        assert_eq!((inner.attempts, outer.attempts), (2, 2));
-        assert_eq!(budget(), Budget::UNLIMITED);
+        assert_eq!((inner.attempts(), outer.attempts()), (2, 2));
+        assert_eq!(inner.deadline(), until(10).deadline());
+        assert_eq!((budget(), entered()), (Budget::UNLIMITED, None));
+    }
+
+    #[test]
+    fn an_attempt_that_a_layer_announced_is_counted_once() {
+        let mut scope = Scope::new(Monotonic::ORIGIN, Budget::UNLIMITED);
+        {
+            let _entered = scope.enter();
+            assert!(take_attempt() && pass_attempt());
+            assert_eq!(attempts(), Some(1));
+            assert!(pass_attempt());
+            assert_eq!(attempts(), Some(2));
+            assert!(take_attempt());
+            give_back_attempt();
+            assert_eq!(attempts(), Some(2));
+            assert!(pass_attempt());
+        }
+        assert_eq!(scope.attempts(), 3);
+    }
+
+    #[test]
+    fn the_last_signal_is_told_to_all_budgets_around() {
+        let signal = Arc::new(Signal::new(
+            forbear_core::signal::Class::Throttled,
+            http::StatusCode::TOO_MANY_REQUESTS,
+        ));
+        let mut outer = Scope::new(Monotonic::ORIGIN, until(10));
+        let mut inner = Scope::new(Monotonic::ORIGIN, until(20));
+        {
+            let _outer = outer.enter();
+            {
+                let _inner = inner.enter();
+                saw(&signal);
+            }
+            {
+                let _again = inner.enter();
+                assert_eq!(last_signal().as_deref(), Some(&*signal));
+                assert_eq!(last_signal().as_deref(), Some(&*signal));
+            }
+        }
+        assert_eq!(outer.take_last_signal().as_deref(), Some(&*signal));
+        assert_eq!(inner.take_last_signal().as_deref(), Some(&*signal));
+        assert!(last_signal().is_none());
     }
 
     #[test]
     fn a_panic_leaves_nothing_in_scope() {
-        let mut mine = spending(10);
+        let mut mine = Scope::new(Monotonic::ORIGIN, until(10));
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _entered = enter(&mut mine);
+            let _entered = mine.enter();
             std::panic::resume_unwind(Box::new(()));
         }));
         assert!(panicked.is_err());
-        assert!(with(|_| ()).is_none());
-        assert!(mine.deadline.is_some());
+        assert!(entered().is_none());
+        assert!(mine.deadline().is_some());
     }
 }

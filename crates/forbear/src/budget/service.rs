@@ -7,7 +7,7 @@ use tower_service::Service;
 use super::extension::Budget;
 use super::future::BudgetFuture;
 use super::layer::BudgetLayer;
-use super::scope::{self, Spending};
+use super::scope::Scope;
 use crate::body::BoxError;
 use crate::{Error, clock};
 
@@ -39,19 +39,17 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> BudgetFuture<S::Future> {
         let now = clock::now();
-        let own = self.layer.total.map_or(Limits::UNLIMITED, |total| Limits::until(now.after(total)));
+        let own = Limits::new(self.layer.total.map(|total| now.after(total)), self.layer.attempts);
         let carried = request.extensions().get::<Budget>().map_or(Limits::UNLIMITED, |budget| budget.0);
         let budget = own.and(carried);
         if self.layer.across_tasks && budget.deadline().is_some() {
             request.extensions_mut().insert(Budget(budget));
         }
-        let left = self.layer.attempts.map(std::num::NonZeroU32::get);
-        let mut spending =
-            Spending { entered: now, deadline: budget.deadline(), left, ..Spending::default() };
+        let mut scope = Scope::new(now, budget);
         let inner = {
-            let _entered = scope::enter(&mut spending);
+            let _entered = scope.enter();
             self.inner.call(request)
         };
-        BudgetFuture::new(inner, spending, self.layer.grace)
+        BudgetFuture::new(inner, scope, self.layer.grace)
     }
 }

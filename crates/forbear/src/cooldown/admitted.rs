@@ -19,6 +19,7 @@ pub(super) struct Admitted {
 
 impl Admitted {
     /// `ticket` is `None` for a host that has no family, or none yet.
+    #[inline]
     pub(super) const fn new(ticket: Option<Ticket>, sent: Monotonic) -> Self {
         Self { ticket, sent, polled: false, pending: None }
     }
@@ -29,6 +30,7 @@ impl Admitted {
     }
 
     /// Whether its gate was open, so that a plain answer needs no look at its headers.
+    #[inline]
     pub(super) fn was_open(&self) -> bool {
         self.ticket.is_none_or(|ticket| ticket.was_open())
     }
@@ -39,6 +41,7 @@ impl Admitted {
     }
 
     /// An answer that is no signal, or none of this family.
+    #[inline]
     pub(super) fn settle(&mut self, good: bool) {
         self.pending = None;
         let Some(ticket) = self.ticket.take() else { return };
@@ -70,6 +73,7 @@ fn observe(ticket: &Ticket, outcome: Outcome<'_>) -> Option<Observed> {
 }
 
 impl Drop for Admitted {
+    #[inline]
     fn drop(&mut self) {
         if let Some(pending) = self.pending.take() {
             self.settle_signal(&pending.0, &pending.1);

@@ -47,7 +47,18 @@ pin_project! {
         // The body of a limited answer is looked at.
         Look { peek: Peek<RB>, look: Option<Box<Look>> },
         Failed { error: Option<Error> },
+        // What it held is let go with the answer, not with this future.
+        Done,
     }
+}
+
+/// What a poll of a state leads to.
+enum Next<S, B, F, RB>
+where
+    RB: Body,
+{
+    Go(State<S, B, F, RB>),
+    Return(Result<Response<Peeked<RB>>, Error>),
 }
 
 /// A request whose gate was not open, and the readied service to send it with.
@@ -111,45 +122,50 @@ where
         let mut this = self.project();
         loop {
             let next = match this.state.as_mut().project() {
+                StateProj::Sent { .. } if !this.admitted.polled && !budget::scope::pass_attempt() => {
+                    Next::Return(Err(budget::out_of_attempts()))
+                }
                 StateProj::Sent { attempt } => {
                     this.admitted.polled = true;
                     match ready!(attempt.poll(cx)) {
                         Ok(response) => match judge(response, this.admitted, this.origin) {
-                            Judged::Return(response) => return Poll::Ready(Ok(response)),
-                            Judged::Look(peek, look) => State::Look { peek, look: Some(look) },
+                            Judged::Return(response) => Next::Return(Ok(response)),
+                            Judged::Look(peek, look) => Next::Go(State::Look { peek, look: Some(look) }),
                         },
                         Err(error) => {
                             this.admitted.settle(false);
-                            return Poll::Ready(Err(Error::from_inner(error)));
+                            Next::Return(Err(Error::from_inner(error)))
                         }
                     }
                 }
-                StateProj::Ask { asking } => match asking.take() {
-                    Some(asking) => {
-                        let (attempt, admitted) = match admit(*asking) {
-                            Ok(sent) => sent,
-                            Err(refused) => return Poll::Ready(Err(refused)),
-                        };
+                StateProj::Ask { asking } => match asking.take().map(|asking| admit(*asking)) {
+                    Some(Ok((attempt, admitted))) => {
                         *this.admitted = admitted;
-                        State::Sent { attempt }
+                        Next::Go(State::Sent { attempt })
                     }
+                    Some(Err(refused)) => Next::Return(Err(refused)),
                     None => return Poll::Pending,
                 },
                 StateProj::Look { peek, look } => {
                     let (body, seen) = ready!(Pin::new(peek).poll(cx));
                     match look.take() {
-                        Some(look) => {
-                            return Poll::Ready(Ok(look.finish(body, &seen, this.admitted, this.origin)));
-                        }
+                        Some(look) => Next::Return(Ok(look.finish(body, &seen, this.admitted, this.origin))),
                         None => return Poll::Pending,
                     }
                 }
                 StateProj::Failed { error } => match error.take() {
-                    Some(error) => return Poll::Ready(Err(error)),
+                    Some(error) => Next::Return(Err(error)),
                     None => return Poll::Pending,
                 },
+                StateProj::Done => return Poll::Pending,
             };
-            this.state.set(next);
+            match next {
+                Next::Go(state) => this.state.set(state),
+                Next::Return(answer) => {
+                    this.state.set(State::Done);
+                    return Poll::Ready(answer);
+                }
+            }
         }
     }
 }
@@ -163,10 +179,7 @@ where
     let now = clock::now();
     let turn = request.extensions_mut().remove::<Turn>();
     let ask = Ask {
-        entered: turn.map_or_else(
-            || budget::scope::with(|spending| spending.entered).unwrap_or(now),
-            |turn| turn.entered,
-        ),
+        entered: turn.map_or_else(|| budget::scope::entered().unwrap_or(now), |turn| turn.entered),
         deadline: budget::effective(request.extensions()).deadline(),
         waited: turn.is_some(),
         priority: request.extensions().get::<Priority>().copied().unwrap_or_default(),

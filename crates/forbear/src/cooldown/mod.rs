@@ -52,7 +52,6 @@ mod admitted;
 mod answer;
 mod future;
 mod layer;
-
 mod service;
 
 pub use future::CooldownFuture;

@@ -3,7 +3,8 @@ use std::task::{Context, Poll};
 use forbear_core::dialect::Dialect;
 use forbear_core::families::{FamilyName, Found};
 use forbear_core::url::RedactedUrl;
-use http::{HeaderMap, Request, Response, header};
+use http::uri::Scheme;
+use http::{Request, Response, Uri};
 use http_body::Body;
 use tower_service::Service;
 
@@ -11,7 +12,7 @@ use super::admitted::Admitted;
 use super::future::{Asking, CooldownFuture, Origin};
 use crate::body::{BoxError, Peeked};
 use crate::error::UnknownFamily;
-use crate::{Error, Families, clock};
+use crate::{Error, Families, clock, host};
 
 /// Asks the gate of a request's family before every attempt. See the [module](super).
 #[derive(Debug, Clone)]
@@ -43,8 +44,10 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let now = clock::now();
         let name = request.extensions().get::<FamilyName>();
-        let found = self.families.0.find(request.uri(), host(request.headers()), name);
-        let origin = |dialect: Dialect| Origin::new(request.uri().clone(), self.families.0.id(), dialect);
+        let host = host::of(request.uri(), request.headers());
+        let found = self.families.0.find(request.uri(), host, name);
+        let families = self.families.0.id();
+        let origin = |dialect: Dialect| Origin::new(request.uri().clone(), families, dialect);
         let (origin, ticket, gate) = match &found {
             Found::Member(member) => {
                 (origin(member.dialect.clone()), member.gate.admit_open(now), Some(&member.gate))
@@ -52,13 +55,18 @@ where
             Found::Automatic(member) => {
                 (origin(member.dialect.clone()), member.gate.admit_open(now), Some(&member.gate))
             }
-            Found::Healthy => (origin(Dialect::standard()), None, None),
+            Found::Healthy => {
+                let origin = Origin::new(whole(request.uri(), host), families, Dialect::standard());
+                (origin, None, None)
+            }
             Found::PassThrough => (origin(Dialect::standard()).unobserved(), None, None),
             Found::Unknown => {
                 let error = match name {
                     Some(name) => UnknownFamily::name(name.as_str()),
                     None => UnknownFamily::url(RedactedUrl::of(request.uri())),
                 };
+                // Nothing is sent, so nothing is held that the inner service reserved.
+                self.inner = self.inner.clone();
                 return CooldownFuture::failed(Error::UnknownFamily(error), origin(Dialect::standard()));
             }
         };
@@ -71,12 +79,25 @@ where
                 let service = std::mem::replace(&mut self.inner, clone);
                 CooldownFuture::ask(Asking { service, request, gate }, origin)
             }
-            (ticket, _) => CooldownFuture::sent(self.inner.call(request), Admitted::new(ticket, now), origin),
+            (ticket, _) => {
+                // Made before the call, so that a panic of the client is settled like any other.
+                let admitted = Admitted::new(ticket, now);
+                CooldownFuture::sent(self.inner.call(request), admitted, origin)
+            }
         }
     }
 }
 
-/// The host a request without one in its URI goes to.
-fn host(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::HOST).and_then(|host| host.to_str().ok())
+/// The URL of a request, with its `Host` field in it where it has no host itself: a family may be made for it later.
+fn whole(uri: &Uri, host: Option<&str>) -> Uri {
+    let whole = |host: &str| {
+        let mut parts = uri.clone().into_parts();
+        parts.authority = Some(host.parse().ok()?);
+        parts.scheme = Some(Scheme::HTTPS);
+        Uri::from_parts(parts).ok()
+    };
+    match host {
+        Some(host) if uri.authority().is_none() => whole(host).unwrap_or_else(|| uri.clone()),
+        _ => uri.clone(),
+    }
 }

@@ -52,7 +52,7 @@ impl BudgetExhausted {
         self.0.attempts
     }
 
-    /// The last signal that an attempt met, with the full hint.
+    /// The last signal with the full hint: that an attempt met, or that closed its family while it waited.
     #[must_use]
     pub fn last_signal(&self) -> Option<&Signal> {
         self.0.last_signal.as_deref()

@@ -1,4 +1,38 @@
 //! What can go wrong, for all layers.
+//!
+//! A server that cannot serve because its vendor is not called answers its own caller, with the time to come back.
+//! The vendor's own 429 is for this program, not for that caller, so it is translated too:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use forbear::{Error, Signal};
+//! use http::{Response, StatusCode, header::RETRY_AFTER};
+//!
+//! fn answer<B>(outcome: Result<Response<B>, Error>) -> Result<Response<B>, Response<String>> {
+//!     let (status, retry_in, why) = match outcome {
+//!         Ok(response) => match response.extensions().get::<Signal>() {
+//!             Some(signal) => (StatusCode::SERVICE_UNAVAILABLE, signal.retry_in(), signal.reason.to_string()),
+//!             None => return Ok(response),
+//!         },
+//!         Err(error) => match &error {
+//!             Error::Cooling(cooling) => (StatusCode::SERVICE_UNAVAILABLE, cooling.retry_in(), error.to_string()),
+//!             Error::BudgetExhausted(_) => (StatusCode::GATEWAY_TIMEOUT, None, error.to_string()),
+//!             _ => (StatusCode::BAD_GATEWAY, None, error.to_string()),
+//!         },
+//!     };
+//!     let mut answer = Response::new(why);
+//!     *answer.status_mut() = status;
+//!     if let Some(wait) = retry_in {
+//!         // Whole seconds, rounded up: nobody is told to come back too early.
+//!         let seconds = wait.saturating_add(Duration::from_nanos(999_999_999)).as_secs();
+//!         answer.headers_mut().insert(RETRY_AFTER, seconds.into());
+//!     }
+//!     Err(answer)
+//! }
+//! # let limited = answer(Ok(Response::new(())));
+//! # assert!(limited.is_ok());
+//! ```
 
 mod cooling;
 mod exhausted;

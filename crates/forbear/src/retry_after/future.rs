@@ -14,7 +14,7 @@ use super::saved::Saved;
 use super::wait::Wait;
 use crate::Error;
 use crate::body::{BoxError, Drain, Replay};
-use crate::budget::scope;
+use crate::budget::{self, scope};
 
 pin_project! {
     /// The future of a [`RetryAfterService`](super::RetryAfterService). Dropping it gives up its place in the queue.
@@ -42,6 +42,8 @@ pin_project! {
         // The wait is over; the service is made ready.
         Ready,
         Failed { error: Option<Error> },
+        // What it held is let go with the answer, not with this future.
+        Done,
     }
 }
 
@@ -79,6 +81,7 @@ impl<S, B, F, RB> std::fmt::Debug for RetryAfterFuture<S, B, F, RB> {
             State::Wait { .. } => "Wait",
             State::Ready => "Ready",
             State::Failed { .. } => "Failed",
+            State::Done => "Done",
         };
         f.debug_struct("RetryAfterFuture").field("state", &state).finish_non_exhaustive()
     }
@@ -99,11 +102,12 @@ where
         loop {
             let next = match this.state.as_mut().project() {
                 StateProj::Sent { attempt, counted } => {
-                    if !*counted && !scope::take_attempt() {
-                        return Poll::Ready(Err(request.out_of_attempts()));
+                    if *counted || scope::take_attempt() {
+                        *counted = true;
+                        request.answered(ready!(attempt.poll(cx)).map_err(Error::from_inner))
+                    } else {
+                        Next::Return(Err(budget::out_of_attempts()))
                     }
-                    *counted = true;
-                    request.answered(ready!(attempt.poll(cx)).map_err(Error::from_inner))
                 }
                 StateProj::Recorded { until } => request.recorded(*until),
                 StateProj::Drain { drain, then } => {
@@ -122,9 +126,14 @@ where
                     Some(error) => Next::Return(Err(error)),
                     None => return Poll::Pending,
                 },
+                StateProj::Done => return Poll::Pending,
             };
             match next {
-                Next::Return(answer) => return Poll::Ready(answer),
+                Next::Return(answer) => {
+                    this.state.set(State::Done);
+                    *request.saved = None;
+                    return Poll::Ready(answer);
+                }
                 Next::Go(state) => this.state.set(state),
             }
         }

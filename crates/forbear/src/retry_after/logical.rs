@@ -7,7 +7,7 @@ use std::time::Duration;
 use forbear_core::deadlines::{DeadlinesId, UrlKey};
 use forbear_core::dialect::Dialect;
 use forbear_core::gate::{Gate, RefusalCause};
-use forbear_core::retry::After;
+use forbear_core::retry::{After, jittered};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
 use http::{Request, Response, Uri};
@@ -19,14 +19,16 @@ use super::future::State;
 use super::saved::Saved;
 use super::wait::{Wait, Waited};
 use crate::body::{BoxError, Drain, Replay};
-use crate::budget::scope;
-use crate::error::{BudgetExhausted, Cooling, Spent};
+use crate::budget::{self, scope};
+use crate::error::{Cooling, Spent};
 use crate::extensions::{NoSignal, Signal, effective_uri};
 use crate::{Error, clock, events};
 
 /// How much of a discarded answer is read so that its connection can be used again, and for how long.
 const DRAINED: usize = 64 * 1024;
 const DRAIN_FOR: Duration = Duration::from_millis(250);
+/// A URL is left alone for at most so long where no family says otherwise, whatever its vendor asks for.
+const LONGEST_RECORDED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What happens next.
 pub(super) enum Next<F, RB> {
@@ -80,8 +82,11 @@ impl<S, B> Logical<'_, S, B> {
         let Limited { said, retry_at, gate } = limited;
         scope::saw(&said);
         if let Some(delay) = said.delay {
-            let uri = effective_uri(&response).or_else(|| self.saved.as_ref().map(|saved| saved.uri()));
-            self.memory.record(uri, now.after(delay.duration), now);
+            // What its family may not record, a URL of it may not either.
+            let most = gate.as_ref().map_or(LONGEST_RECORDED, |gate| gate.max_advertised());
+            let saved = self.saved.as_ref().map(|saved| saved.target());
+            let target = effective_uri(&response).map(|uri| (uri, None)).or(saved);
+            self.memory.record(target, now.after(delay.duration.min(most)), now);
         }
         let Some(saved) = self.saved else { return Next::Return(Ok(response)) };
         saved.saw(&said);
@@ -106,25 +111,30 @@ impl<S, B> Logical<'_, S, B> {
 
     /// Waits until the family, and the request's own hint, allow another attempt.
     pub(super) fn park<F, RB>(&mut self, parked: &Parked) -> Next<F, RB> {
-        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         let now = clock::now();
         let Some(gate) = &parked.gate else {
             let limit = saved.wait_limit(now).deadline();
-            return Next::Go(State::Wait { wait: Box::new(Wait::until(jittered(parked.until, limit, now))) });
+            return Next::Go(State::Wait {
+                wait: Box::new(Wait::until(jittered(parked.until, fastrand::f64(), limit, now))),
+            });
         };
         let (place, news) = gate.place(&saved.ask(now), (parked.own, fastrand::f64()), None, now);
         events::emit(gate.name(), &news);
         match place {
             Ok(place) => Next::Go(State::Wait { wait: Box::new(Wait::at_gate(place)) }),
-            Err(_) => Next::Return(Err(saved.give_up(None, now))),
+            Err(refusal) => {
+                let refusal = saved.refused_by(gate, &refusal);
+                Next::Return(Err(saved.give_up(refusal, now)))
+            }
         }
     }
 
     /// The gate refused: nothing was sent.
     fn refused<F, RB>(&mut self, cooling: Cooling) -> Next<F, RB> {
         let (Some(saved), Some(wait)) = (&mut *self.saved, cooling.wait()) else {
-            return Next::Return(Err(match &self.saved {
-                Some(saved) => saved.give_up(Some(cooling), clock::now()),
+            return Next::Return(Err(match &mut self.saved {
+                Some(saved) => saved.give_up(cooling, clock::now()),
                 None => Error::Cooling(cooling),
             }));
         };
@@ -132,7 +142,7 @@ impl<S, B> Logical<'_, S, B> {
         // While a probe is out nobody knows the end: who has budget waits for the verdict.
         let known = cooling.known_retry_at().filter(|_| cooling.cause() != RefusalCause::Probing);
         if known.is_some_and(|until| !saved.wait_limit(now).fits(until)) {
-            return Next::Return(Err(saved.give_up(Some(cooling), now)));
+            return Next::Return(Err(saved.give_up(cooling, now)));
         }
         let asked = saved.ask(now);
         let (place, news) = wait.gate.place(&asked, (now, fastrand::f64()), Some(wait.refused_at), now);
@@ -144,34 +154,36 @@ impl<S, B> Logical<'_, S, B> {
             }
             Err(refusal) => {
                 let gate = Arc::clone(&wait.gate);
-                Next::Return(Err(saved.give_up(Some(cooling.again(&gate, &refusal)), now)))
+                Next::Return(Err(saved.give_up(cooling.again(&gate, &refusal), now)))
             }
         }
     }
 
     /// An earlier logical request recorded a deadline for this URL.
     pub(super) fn recorded<F, RB>(&mut self, until: Monotonic) -> Next<F, RB> {
-        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         let now = clock::now();
         let limit = saved.wait_limit(now);
         if !limit.fits(until) {
             let refusal = saved.refused_until(until);
-            return Next::Return(Err(saved.give_up(Some(refusal), now)));
+            return Next::Return(Err(saved.give_up(refusal, now)));
         }
-        Next::Go(State::Wait { wait: Box::new(Wait::until(jittered(until, limit.deadline(), now))) })
+        Next::Go(State::Wait {
+            wait: Box::new(Wait::until(jittered(until, fastrand::f64(), limit.deadline(), now))),
+        })
     }
 
     /// A wait ended.
     pub(super) fn waited<F, RB>(&mut self, waited: Waited) -> Next<F, RB> {
-        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         match waited {
             Waited::Over(grant) => {
                 saved.has_waited(grant);
                 Next::Go(State::Ready)
             }
             Waited::Refused(gate, refusal) => {
-                let last = saved.refusal.take().map(|last| last.again(&gate, &refusal));
-                Next::Return(Err(saved.give_up(last, clock::now())))
+                let refusal = saved.refused_by(&gate, &refusal);
+                Next::Return(Err(saved.give_up(refusal, clock::now())))
             }
         }
     }
@@ -193,7 +205,7 @@ impl<S, B> Logical<'_, S, B> {
     where
         S: Service<Request<Replay<B>>>,
     {
-        let Some(saved) = self.saved else { return Next::Return(Err(out_of_attempts(None))) };
+        let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         let now = clock::now();
         if let Err(error) = ready {
             return Next::Return(Err(error));
@@ -209,20 +221,16 @@ impl<S, B> Logical<'_, S, B> {
             None => Next::Return(Err(saved.exhausted(Spent::NextWait, now))),
         }
     }
-
-    /// The budget allows no further attempt.
-    pub(super) fn out_of_attempts(&self) -> Error {
-        out_of_attempts(self.saved.as_ref().and_then(|saved| saved.last_signal()))
-    }
 }
 
 impl Memory<'_> {
-    fn record(&mut self, uri: Option<&Uri>, until: Monotonic, now: Monotonic) {
+    fn record(&mut self, target: Option<(&Uri, Option<&str>)>, until: Monotonic, now: Monotonic) {
         let Some(deadlines) = self.deadlines.find() else { return };
-        if let Some(key) = uri.map(|uri| deadlines.key(uri)).or(self.key) {
-            deadlines.record(key, until, *self.recorded, now);
-            *self.recorded = true;
-        }
+        let Some(key) = target.map(|(uri, host)| deadlines.key(uri, host)).or(self.key) else { return };
+        // Where a budget is in scope, copies of one logical request (as hedging makes them) are known as such.
+        let before = std::mem::replace(self.recorded, true);
+        let again = scope::records().unwrap_or_default() || before;
+        deadlines.record(key, until, again, now);
     }
 }
 
@@ -247,21 +255,4 @@ fn said<RB>(response: &Response<RB>) -> Option<Limited> {
     let reading = standard.read_head(response.status(), response.headers(), clock::wall());
     let said = Arc::new(reading.into_signal()?);
     Some(Limited { said, retry_at: None, gate: None })
-}
-
-/// Jitter only adds: up to a tenth of the wait and 1 s, clipped to fit.
-fn jittered(until: Monotonic, limit: Option<Monotonic>, now: Monotonic) -> Monotonic {
-    let most = (until.since(now) / 10).min(Duration::from_secs(1));
-    let late = until.after(most.mul_f64(fastrand::f64()));
-    match limit {
-        Some(limit) if late >= limit => until.max(limit.before(Duration::from_millis(1))),
-        _ => late,
-    }
-}
-
-fn out_of_attempts(last_signal: Option<Arc<Said>>) -> Error {
-    let (entered, attempts) =
-        scope::with(|spending| (spending.entered, spending.attempts)).unwrap_or_default();
-    let spent = clock::now().since(entered);
-    Error::BudgetExhausted(BudgetExhausted::new(Spent::Attempts, spent, attempts, last_signal))
 }

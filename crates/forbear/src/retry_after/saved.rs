@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use forbear_core::budget::Budget as Limits;
-use forbear_core::gate::{Ask, Grant, Priority};
+use forbear_core::gate::{Ask, Gate, Grant, Priority, Refusal};
 use forbear_core::retry::{self, History};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
@@ -9,11 +9,11 @@ use forbear_core::url::RedactedUrl;
 use http::request::Parts;
 use http::{Request, Uri};
 
-use crate::Error;
 use crate::body::{Replay, Tape};
 use crate::budget::{self, scope};
 use crate::error::{BudgetExhausted, Cooling, Spent};
 use crate::extensions::Turn;
+use crate::{Error, host};
 
 /// A request that may be sent again, and what its logical request has been through.
 pub(super) struct Saved<S, B> {
@@ -64,12 +64,9 @@ impl<S, B> Saved<S, B> {
         retry::is_safe_to_repeat(&self.head.method, &self.head.headers)
     }
 
-    pub(super) fn uri(&self) -> &Uri {
-        &self.head.uri
-    }
-
-    pub(super) fn last_signal(&self) -> Option<Arc<Said>> {
-        self.last_signal.clone()
+    /// Its URL, and the `Host` field that stands for one without a host.
+    pub(super) fn target(&self) -> (&Uri, Option<&str>) {
+        (&self.head.uri, host::of(&self.head.uri, &self.head.headers))
     }
 
     pub(super) fn saw(&mut self, signal: &Arc<Said>) {
@@ -89,7 +86,7 @@ impl<S, B> Saved<S, B> {
 
     /// When the logical request entered, as far as is known.
     fn entered(&mut self, now: Monotonic) -> Monotonic {
-        *self.entered.get_or_insert_with(|| scope::with(|spending| spending.entered).unwrap_or(now))
+        *self.entered.get_or_insert_with(|| scope::entered().unwrap_or(now))
     }
 
     /// The request once more, after a wait. `None` where its body cannot be sent again.
@@ -108,26 +105,38 @@ impl<S, B> Saved<S, B> {
         self.grant = grant;
     }
 
-    /// What a wait that is impossible ends in: the refusal where nothing was sent, else the budget.
-    pub(super) fn give_up(&self, refusal: Option<Cooling>, now: Monotonic) -> Error {
-        let over = self.budget().deadline().is_some_and(|deadline| now >= deadline);
-        match refusal {
-            Some(refusal) if !over && !self.let_go => Error::Cooling(refusal),
-            _ => self.exhausted(if over { Spent::Time } else { Spent::NextWait }, now),
+    /// The refusal that a wait at a gate ended with.
+    pub(super) fn refused_by(&mut self, gate: &Arc<Gate>, refusal: &Refusal) -> Cooling {
+        match self.refusal.take() {
+            Some(last) => last.again(gate, refusal),
+            None => Cooling::gate(gate, refusal, RedactedUrl::of(&self.head.uri)),
         }
+    }
+
+    /// What a wait that is impossible ends in: the refusal where nothing was sent, else the budget, with the hint that
+    /// did not fit it.
+    pub(super) fn give_up(&mut self, refusal: Cooling, now: Monotonic) -> Error {
+        let over = self.budget().deadline().is_some_and(|deadline| now >= deadline);
+        if !over && !self.let_go {
+            return Error::Cooling(refusal);
+        }
+        if let Some(signal) = refusal.signal() {
+            self.last_signal = Some(Arc::new(signal.clone()));
+        }
+        self.exhausted(if over { Spent::Time } else { Spent::NextWait }, now)
     }
 
     /// The budget is spent.
     pub(super) fn exhausted(&self, what: Spent, now: Monotonic) -> Error {
-        let entered = scope::with(|spending| spending.entered).or(self.entered);
+        let entered = scope::entered().or(self.entered);
         let spent = entered.map(|entered| now.since(entered)).unwrap_or_default();
-        let attempts = scope::with(|spending| spending.attempts).unwrap_or_else(|| self.history.limited());
+        let attempts = scope::attempts().unwrap_or_else(|| self.history.limited());
         Error::BudgetExhausted(BudgetExhausted::new(what, spent, attempts, self.last_signal.clone()))
     }
 
     /// The deadline of an earlier logical request stands, and waiting for it is impossible.
     pub(super) fn refused_until(&self, until: Monotonic) -> Cooling {
-        let host = self.head.uri.host().unwrap_or_default();
+        let host = self.head.uri.host().or(host::of(&self.head.uri, &self.head.headers)).unwrap_or_default();
         Cooling::recorded(until, RedactedUrl::of(&self.head.uri), host)
     }
 }

@@ -10,7 +10,7 @@ use super::layer::RetryAfterLayer;
 use super::saved::Saved;
 use crate::body::{BoxError, Replay};
 use crate::error::Cooling;
-use crate::{Error, NoWait, clock};
+use crate::{Error, NoWait, clock, host};
 
 /// Waits as vendors ask, within the budget, and sends again. See the [module](super).
 #[derive(Debug, Clone)]
@@ -22,6 +22,14 @@ pub struct RetryAfterService<S> {
 impl<S> RetryAfterService<S> {
     pub(super) const fn new(inner: S, layer: RetryAfterLayer) -> Self {
         Self { inner, layer }
+    }
+}
+
+impl<S: Clone> RetryAfterService<S> {
+    /// Gives up what the inner service holds while it is ready, such as a permit: nothing is sent now, and the request
+    /// makes its own clone ready after the wait.
+    fn unready(&mut self) {
+        self.inner = self.inner.clone();
     }
 }
 
@@ -45,23 +53,24 @@ where
         let deadlines = &*self.layer.deadlines;
         let id = deadlines.id();
         let limit = self.layer.replay_limit.filter(|_| request.extensions().get::<NoWait>().is_none());
-        let recorded = if deadlines.is_empty() {
-            None
-        } else {
-            deadlines.get(deadlines.key(request.uri()), clock::now())
-        };
+        let key = || deadlines.key(request.uri(), host::of(request.uri(), request.headers()));
+        let recorded = if deadlines.is_empty() { None } else { deadlines.get(key(), clock::now()) };
         let Some(limit) = limit else {
             if let Some(until) = recorded {
+                self.unready();
                 return RetryAfterFuture::failed(refused(until, &request), id);
             }
-            let key = Some(deadlines.key(request.uri()));
+            let key = Some(key());
             return RetryAfterFuture::sent(self.inner.call(request.map(Replay::plain)), None, key, id);
         };
         let (head, body) = request.into_parts();
         let (body, tape) = Replay::record(body, limit);
         let saved = Box::new(Saved::new(self.inner.clone(), head.clone(), tape));
         match recorded {
-            Some(until) => RetryAfterFuture::recorded(until, saved, id),
+            Some(until) => {
+                self.unready();
+                RetryAfterFuture::recorded(until, saved, id)
+            }
             None => {
                 let attempt = self.inner.call(Request::from_parts(head, body));
                 RetryAfterFuture::sent(attempt, Some(saved), None, id)
@@ -72,6 +81,6 @@ where
 
 /// A URL whose recorded deadline lies in the future, for a request that does not wait.
 fn refused<B>(until: forbear_core::time::Monotonic, request: &Request<B>) -> Error {
-    let host = request.uri().host().unwrap_or_default();
+    let host = request.uri().host().or(host::of(request.uri(), request.headers())).unwrap_or_default();
     Error::Cooling(Cooling::recorded(until, RedactedUrl::of(request.uri()), host))
 }

@@ -6,7 +6,7 @@ use crate::url::without_userinfo;
 const LONGEST: usize = 262;
 
 /// A normalised host, kept on the stack.
-pub(super) struct Host {
+pub(crate) struct Host {
     bytes: [u8; LONGEST],
     /// The host without a port.
     name: usize,
@@ -16,7 +16,7 @@ pub(super) struct Host {
 
 impl Host {
     /// The host in `authority`. `None` where it is empty or longer than a host can be.
-    pub(super) fn of(authority: &str, https: bool) -> Option<Self> {
+    pub(crate) fn of(authority: &str, https: bool) -> Option<Self> {
         let authority = without_userinfo(authority);
         let (name, port) = split_port(authority);
         let name = name.strip_suffix('.').unwrap_or(name);
@@ -41,12 +41,12 @@ impl Host {
     }
 
     /// The host alone.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.part(self.name)
     }
 
     /// The host with its port, where that is not the default.
-    pub(super) fn full(&self) -> &str {
+    pub(crate) fn full(&self) -> &str {
         self.part(self.full)
     }
 
@@ -57,7 +57,7 @@ impl Host {
 }
 
 /// `host:port` apart; an IPv6 address keeps its brackets.
-pub(super) fn split_port(authority: &str) -> (&str, Option<&str>) {
+pub(crate) fn split_port(authority: &str) -> (&str, Option<&str>) {
     match authority.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, Some(port)),
         _ => (authority, None),

@@ -1,0 +1,141 @@
+//! What the layers allocate for one call. The only test of its process, since it counts allocations of all threads.
+
+use std::convert::Infallible;
+use std::future::{Future, Ready, ready};
+use std::hint::black_box;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use forbear::{BudgetLayer, Families, Family, FamilyCooldownLayer, NoWait, RetryAfterLayer, Unknown};
+use http::{HeaderName, HeaderValue, Request, Response};
+use http_body_util::Empty;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use tower::{Layer, Service};
+
+#[global_allocator]
+static GLOBAL: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
+
+type Body = Empty<Bytes>;
+type Answer = Result<Response<Body>, Infallible>;
+
+/// A client that allocates nothing: ready at once, or pending once.
+#[derive(Debug, Clone, Copy)]
+struct Client {
+    pending: bool,
+}
+
+struct Attempt {
+    pending: bool,
+    answer: Ready<Answer>,
+}
+
+impl<B> Service<Request<B>> for Client {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Attempt;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<B>) -> Attempt {
+        Attempt { pending: self.pending, answer: ready(Ok(Response::new(Body::new()))) }
+    }
+}
+
+impl Future for Attempt {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
+        if std::mem::take(&mut self.pending) {
+            return Poll::Pending;
+        }
+        Pin::new(&mut self.answer).poll(cx)
+    }
+}
+
+/// Eight headers, their values shared as those of a parsed message are.
+fn request(uri: &'static str) -> Request<Body> {
+    let mut request = Request::new(Body::new());
+    *request.uri_mut() = uri.parse().unwrap();
+    for name in ["accept", "accept-encoding", "authorization", "user-agent", "x-a", "x-b", "x-c", "x-d"] {
+        request.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static("value"));
+    }
+    request
+}
+
+/// The fewest allocations of one call, from its start until its answer was dropped: what the call needs is in each of
+/// many, what other threads do is not.
+fn fewest<S>(mut service: S, made: impl Fn() -> Request<Body>) -> usize
+where
+    S: Service<Request<Body>, Error: std::fmt::Debug>,
+{
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut one = |request| {
+        let region = Region::new(GLOBAL);
+        assert!(service.poll_ready(&mut cx).is_ready());
+        let mut call = pin!(service.call(request));
+        let answer = match call.as_mut().poll(&mut cx) {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => match call.as_mut().poll(&mut cx) {
+                Poll::Ready(answer) => answer,
+                Poll::Pending => unreachable!("pending once at most"),
+            },
+        };
+        drop(black_box(answer.unwrap()));
+        region.change().allocations
+    };
+    for _ in 0..100 {
+        let _ = one(made());
+    }
+    (0..100).map(|_| one(made())).min().unwrap()
+}
+
+struct Case {
+    what: &'static str,
+    uri: &'static str,
+    pending: bool,
+    layer: RetryAfterLayer,
+    no_wait: bool,
+    most: usize,
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_layers_allocate_nothing_for_a_call_that_is_not_replayed_and_does_not_wait() {
+    let counted = Region::new(GLOBAL);
+    drop(black_box(vec![0_u8; 100]));
+    assert_eq!(counted.change().allocations, 1, "the allocator counts");
+
+    let families = Families::builder()
+        .family(Family::new("vendor").host("vendor.test").route("vendor.test", "/v8/{*rest}"))
+        .unknown(Unknown::PerHost)
+        .build()
+        .unwrap();
+    let (known, unknown) = ("https://vendor.test/v8/chart?x=1", "https://healthy.test/v8/chart?x=1");
+    let mut cases = Vec::new();
+    for (uri, whose) in [(known, "registered family"), (unknown, "healthy host")] {
+        for pending in [false, true] {
+            let case = |what, layer, no_wait, most| Case { what, uri, pending, layer, no_wait, most };
+            cases.push((whose, case("without replay", RetryAfterLayer::new().without_replay(), false, 0)));
+            // What the extension itself costs is the caller's; here it is made before the count begins.
+            cases.push((whose, case("NoWait", RetryAfterLayer::new(), true, 0)));
+            cases.push((whose, case("with replay", RetryAfterLayer::new(), false, 3)));
+        }
+    }
+    for (whose, Case { what, uri, pending, layer, no_wait, most }) in cases {
+        let layers =
+            (BudgetLayer::new(Duration::from_secs(30)), layer, FamilyCooldownLayer::new(families.clone()));
+        let allocations = fewest(layers.layer(Client { pending }), || {
+            let mut request = request(uri);
+            if no_wait {
+                request.extensions_mut().insert(NoWait);
+            }
+            request
+        });
+        let polls = if pending { "pending once" } else { "ready at once" };
+        println!("{whose}, {polls}, {what}: {allocations} allocations (at most {most})");
+        assert!(allocations <= most, "{whose}, {polls}, {what}: {allocations} allocations");
+    }
+}

@@ -1,0 +1,149 @@
+//! The map of deadlines, by URL.
+
+use forbear::{EffectiveUri, NoWait, RefusalCause, RetryAfterLayer};
+use http::Response;
+use http_body_util::Full;
+use tokio::time::{Instant, advance};
+use tower::{Layer, ServiceExt};
+
+use crate::common::{Client, SECOND, Sent, answer, called, get, limited, with};
+use crate::refusal;
+
+/// A layer that was told on `uri` to wait ten seconds.
+async fn told(layer: &RetryAfterLayer, uri: &str) -> Client {
+    let client = Client::new([limited(429, 10), answer(200)]);
+    let first = layer.layer(client.clone()).oneshot(with(get(uri), NoWait)).await.unwrap();
+    assert_eq!(first.status(), 429);
+    client
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_request_waits_for_what_was_recorded() {
+    let layer = RetryAfterLayer::new();
+    let client = told(&layer, "http://vendor.test/a").await;
+    advance(4 * SECOND).await;
+    let start = Instant::now();
+    let later = layer.layer(client.clone()).oneshot(get("http://vendor.test/a")).await.unwrap();
+    assert_eq!(later.status(), 200);
+    assert!((6 * SECOND..7 * SECOND).contains(&start.elapsed()), "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_does_not_wait_is_refused_with_the_time() {
+    let layer = RetryAfterLayer::new();
+    let client = told(&layer, "http://vendor.test/a").await;
+    advance(4 * SECOND).await;
+    let no_wait = layer.layer(client.clone());
+    let without_replay = layer.clone().without_replay().layer(client.clone());
+    let cooling = [
+        refusal(no_wait.oneshot(with(get("http://u:p@vendor.test/a?token=1"), NoWait)).await).unwrap(),
+        refusal(without_replay.oneshot(get("http://u:p@vendor.test/a?token=1")).await).unwrap(),
+    ];
+    for cooling in cooling {
+        assert_eq!((cooling.cause(), cooling.reason().as_str()), (RefusalCause::Cooling, "retry-after"));
+        assert_eq!((cooling.retry_in(), cooling.family()), (Some(6 * SECOND), "vendor.test"));
+        assert_eq!(cooling.url().to_string(), "http://vendor.test/a");
+        assert_eq!(cooling.to_string(), "vendor.test is cooling, retry in 6.0s (retry-after)");
+    }
+    assert_eq!(client.sent(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_budget_is_too_short_is_refused_at_once() {
+    let layer = RetryAfterLayer::new();
+    let client = told(&layer, "http://vendor.test/a").await;
+    let service = (forbear::BudgetLayer::new(10 * SECOND), layer).layer(client.clone());
+    let start = Instant::now();
+    let cooling = refusal(service.oneshot(get("http://vendor.test/a")).await).unwrap();
+    assert_eq!((cooling.retry_in(), start.elapsed().is_zero()), (Some(10 * SECOND), true));
+    assert_eq!(client.sent(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn query_case_userinfo_and_default_port_are_one_url() {
+    for (uri, held) in [
+        ("http://VENDOR.test:80/a?page=2", true),
+        ("http://me@vendor.test./a", true),
+        ("http://vendor.test/b", false),
+        ("http://vendor.test/A", false),
+        ("https://vendor.test/a", false),
+        ("http://vendor.test:8080/a", false),
+        ("http://other.test/a", false),
+    ] {
+        let layer = RetryAfterLayer::new();
+        let client = told(&layer, "http://vendor.test/a?page=1").await;
+        let answer = layer.layer(client).oneshot(with(get(uri), NoWait)).await;
+        assert_eq!(answer.is_err(), held, "{uri}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_url_that_answered_is_recorded() {
+    let layer = RetryAfterLayer::new();
+    let redirected = tower::service_fn(|_: http::Request<forbear::body::Replay<Sent>>| async {
+        let mut response = Response::new(Sent::default());
+        *response.status_mut() = http::StatusCode::TOO_MANY_REQUESTS;
+        response.headers_mut().insert("retry-after", 10.into());
+        response.extensions_mut().insert(EffectiveUri("http://cdn.test/x".parse().unwrap()));
+        Ok::<Response<Full<bytes::Bytes>>, std::convert::Infallible>(response)
+    });
+    let _ = layer.layer(redirected).oneshot(with(get("http://vendor.test/a"), NoWait)).await.unwrap();
+    let service = layer.layer(Client::new([answer(200)]));
+    assert!(service.clone().oneshot(with(get("http://cdn.test/x"), NoWait)).await.is_err());
+    assert!(service.oneshot(with(get("http://vendor.test/a"), NoWait)).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_finds_no_room_is_recorded_by_authority_and_counted() {
+    let layer = RetryAfterLayer::new().max_recorded(2);
+    for path in ["http://one.test/a", "http://one.test/b", "http://two.test/a"] {
+        let _ = told(&layer, path).await;
+    }
+    assert_eq!(layer.overflows(), 1);
+    let service = layer.layer(Client::new([answer(200)]));
+    for (uri, held) in [
+        ("http://one.test/a", true),
+        ("http://one.test/b", true),
+        ("http://one.test/c", false),
+        ("http://two.test/a", true),
+        ("http://two.test/z", true),
+        ("http://three.test/a", false),
+    ] {
+        assert_eq!(service.clone().oneshot(with(get(uri), NoWait)).await.is_err(), held, "{uri}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn clear_forgets_everything() {
+    let layer = RetryAfterLayer::new();
+    let client = told(&layer, "http://vendor.test/a").await;
+    layer.clear();
+    let start = Instant::now();
+    let mut service = layer.layer(client);
+    let answer = called(&mut service, get("http://vendor.test/a")).await.await.unwrap();
+    assert_eq!((answer.status().as_u16(), start.elapsed().is_zero()), (200, true));
+}
+
+/// One logical request waits for what it was told first; a later 429 within that time moves nothing.
+#[tokio::test(start_paused = true)]
+async fn once_past_a_new_429_starts_a_new_wait() {
+    let client = Client::new([limited(429, 3), limited(429, 4), answer(200)]);
+    let layer = RetryAfterLayer::new();
+    assert_eq!(layer.layer(client.clone()).oneshot(get("http://vendor.test/a")).await.unwrap().status(), 200);
+    let gaps = client.gaps();
+    assert!(gaps[0] >= 3 * SECOND && gaps[1] >= 4 * SECOND, "{gaps:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_relative_uri_is_recorded_under_its_host_field() {
+    let layer = RetryAfterLayer::new();
+    let service = layer.layer(Client::new([limited(429, 10), answer(200)]));
+    let to = |host: &str| {
+        let mut request = with(get("/a"), NoWait);
+        request.headers_mut().insert("host", host.parse().unwrap());
+        request
+    };
+    assert_eq!(service.clone().oneshot(to("one.test")).await.unwrap().status(), 429);
+    assert_eq!(service.clone().oneshot(to("two.test")).await.unwrap().status(), 200);
+    assert_eq!(refusal(service.oneshot(to("one.test")).await).unwrap().family(), "one.test");
+}

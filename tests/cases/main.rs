@@ -1,0 +1,18 @@
+//! Faults that others have met in public, replayed against the layers.
+//!
+//! Each test names its report and says in a line what went wrong there.
+
+mod bodies;
+mod budgets;
+mod cooldown;
+mod deadlines;
+mod events;
+mod hints;
+mod memory;
+mod methods;
+mod permits;
+mod pool;
+mod probe;
+mod readiness;
+mod stampede;
+mod support;
