@@ -31,7 +31,7 @@ async fn wait_after(limited: Reply) -> Duration {
 }
 
 /// One request through the budget and the waiting layer.
-async fn without_a_gate(mock: &MockVendor, budget: Duration) -> (Response<Full<Bytes>>, Duration) {
+async fn without_a_gate(mock: &MockVendor, budget: Duration) -> (Response<forbear_mock::MockBody>, Duration) {
     let layers = ServiceBuilder::new().layer(BudgetLayer::new(budget)).layer(RetryAfterLayer::new());
     let start = Instant::now();
     let response = layers.service(mock.service()).oneshot(get("/a")).await.unwrap();

@@ -69,6 +69,34 @@ impl Attempts {
         );
     }
 
+    /// Asserts that no more than `n` came in any window of this length: each was at least `window` after the `n`th
+    /// before it. For what the vendor admitted of them, ask [`accepted`](Self::accepted).
+    ///
+    /// # Panics
+    ///
+    /// When more did; when nothing ever arrived, for then nothing was shown; when `n` or the window is 0.
+    #[track_caller]
+    pub fn assert_rate_at_most(&self, n: usize, window: Duration) {
+        assert!(n > 0, "a rate of 0 is silence: assert a count of 0");
+        assert!(!window.is_zero(), "nothing comes within 0 seconds: give the rate a window");
+        assert!(
+            !self.is_empty(),
+            "expected at most {n} in any {window:?}, but there are none\n{}",
+            self.timeline(&[])
+        );
+        let marks: Vec<_> = self
+            .windows(n.saturating_add(1))
+            .filter_map(|span| mark([span.first()?, span.last()?], |found| found >= window))
+            .collect();
+        let first = || marks.first().map(|mark| format!("#{} came {}", mark.number, mark.note));
+        assert!(
+            marks.is_empty(),
+            "expected at most {n} in any {window:?}, but {}\n{}",
+            first().unwrap_or_default(),
+            self.timeline(&marks)
+        );
+    }
+
     #[track_caller]
     fn assert_gaps(&self, expected: &str, holds: impl Fn(Duration) -> bool) {
         assert!(
@@ -76,7 +104,8 @@ impl Attempts {
             "expected {expected} between attempts, but there are fewer than two\n{}",
             self.timeline(&[])
         );
-        let marks: Vec<_> = self.windows(2).filter_map(|pair| mark(pair, &holds)).collect();
+        let marks: Vec<_> =
+            self.windows(2).filter_map(|pair| mark([pair.first()?, pair.last()?], &holds)).collect();
         let first = || marks.first().map(|mark| format!("#{} came {}", mark.number, mark.note));
         assert!(
             marks.is_empty(),
@@ -92,8 +121,7 @@ impl Attempts {
 }
 
 /// The later of two attempts, where the gap between them does not hold.
-fn mark(pair: &[Attempt], holds: impl Fn(Duration) -> bool) -> Option<Mark> {
-    let [before, after] = pair else { return None };
+fn mark([before, after]: [&Attempt; 2], holds: impl Fn(Duration) -> bool) -> Option<Mark> {
     let gap = after.at().duration_since(before.at());
     let note = format!("{:?} after #{}", shown(gap), before.number());
     (!holds(gap)).then(|| Mark { number: after.number(), note })

@@ -9,6 +9,7 @@ use http::{HeaderMap, Method, StatusCode};
 use tokio::time::Instant;
 
 use crate::Reply;
+use crate::fault::Fault;
 
 /// A request as either face of the vendor received it.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub struct Attempt {
     pub(crate) since: Duration,
     pub(crate) received: Arc<Received>,
     pub(crate) answer: Option<Reply>,
+    pub(crate) turned_away: bool,
 }
 
 impl Attempt {
@@ -69,8 +71,7 @@ impl Attempt {
         self.received.authority.as_deref()
     }
 
-    /// The route: the request's path, without the query; not decoded. On a socket, dot segments (`/a/../b`) are
-    /// resolved.
+    /// The route: the request's path as it was sent, without the query; nothing in it is decoded or resolved.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.received.path
@@ -94,23 +95,53 @@ impl Attempt {
         &self.received.body
     }
 
-    /// The status it was answered with. `None` while [`respond_with`](crate::respond_with) is being asked.
+    /// The status it was answered with. `None` while [`respond_with`](crate::respond_with) is being asked, and where
+    /// the connection was ended [instead of a head](crate#faults).
     ///
     /// The client may not have seen it: it can have gone during the reply's [`delay`](Reply::delay).
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
-        self.answer.as_ref().map(Reply::status)
+        let headed = |reply: &&Reply| !reply.fault().is_some_and(Fault::is_before_head);
+        self.answer.as_ref().filter(headed).map(Reply::status)
+    }
+
+    /// Whether the vendor turned it away: a [`Limiter`](crate::Limiter) or an outage answered in the script's place,
+    /// with whatever status, or the answer was a `429`.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.turned_away || self.status() == Some(StatusCode::TOO_MANY_REQUESTS)
     }
 }
 
-/// Attempts in order of arrival: a snapshot of the log, or the part of it on one route.
+/// Attempts in order of arrival: a snapshot of the log, or a part of it.
 ///
 /// It reads as a slice of [`Attempt`]s; its assertions panic with the attempts printed as a timeline.
 #[derive(Clone, Debug)]
 pub struct Attempts {
     pub(crate) list: Vec<Attempt>,
+    /// What a timeline calls them.
+    pub(crate) which: &'static str,
     /// The path they are on; `None` for all.
     pub(crate) route: Option<String>,
+}
+
+impl Attempts {
+    /// Those that the vendor [turned away](Attempt::is_refused).
+    #[must_use]
+    pub fn refused(&self) -> Self {
+        self.only("refused attempts", Attempt::is_refused)
+    }
+
+    /// Those that it did not turn away, whatever became of them then.
+    #[must_use]
+    pub fn accepted(&self) -> Self {
+        self.only("accepted attempts", |attempt| !attempt.is_refused())
+    }
+
+    fn only(&self, which: &'static str, wanted: impl Fn(&Attempt) -> bool) -> Self {
+        let list = self.list.iter().filter(|attempt| wanted(attempt)).cloned().collect();
+        Self { list, which, route: self.route.clone() }
+    }
 }
 
 impl Deref for Attempts {

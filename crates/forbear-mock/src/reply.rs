@@ -5,8 +5,9 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use http_body_util::Full;
 use serde::Serialize;
+
+use crate::fault::{Fault, Pace};
 
 /// An answer with this status and nothing else: no headers, an empty body, no delay.
 ///
@@ -20,7 +21,15 @@ use serde::Serialize;
 pub fn reply(status: u16) -> Reply {
     let status = StatusCode::from_u16(status).ok().filter(|status| !status.is_informational());
     let status = status.expect("a reply's status must be between 200 and 999");
-    Reply { status, headers: HeaderMap::new(), body: Bytes::new(), delay: Duration::ZERO, times: 1 }
+    Reply {
+        status,
+        headers: HeaderMap::new(),
+        body: Bytes::new(),
+        delay: Duration::ZERO,
+        times: 1,
+        pace: None,
+        fault: None,
+    }
 }
 
 /// What the vendor answers to one attempt; made by [`reply`].
@@ -33,6 +42,8 @@ pub struct Reply {
     body: Bytes,
     delay: Duration,
     times: usize,
+    pub(crate) pace: Option<Pace>,
+    pub(crate) fault: Option<Fault>,
 }
 
 impl Reply {
@@ -41,6 +52,12 @@ impl Reply {
     pub fn retry_after(mut self, secs: u64) -> Self {
         self.headers.append(RETRY_AFTER, HeaderValue::from(secs));
         self
+    }
+
+    /// Adds `Retry-After` for a wait, in whole seconds, rounded up: whoever obeys it is never early.
+    #[must_use]
+    pub fn retry_after_wait(self, wait: Duration) -> Self {
+        self.retry_after(wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)))
     }
 
     /// Adds `Retry-After` with any text: `1.5`, `soon`, nothing at all.
@@ -108,7 +125,8 @@ impl Reply {
         self.body(text.into())
     }
 
-    /// Sets the time from the arrival of the attempt to the head of the answer; zero unless set.
+    /// Sets the time from the arrival of the attempt to the head of the answer, or to the fault in its place; zero
+    /// unless set.
     ///
     /// The attempt is in the log, and the script has moved on, before the delay begins: a client that gives up
     /// during it was served.
@@ -120,8 +138,8 @@ impl Reply {
 
     /// Gives this reply to `n` attempts before the script moves on; 1 unless set.
     ///
-    /// It changes nothing on the last reply of a script, which repeats anyway, nor on one returned by
-    /// [`respond_with`](crate::respond_with).
+    /// It changes nothing on the last reply of a list, which repeats anyway, nor on one that a closure returns or a
+    /// limiter gives.
     ///
     /// # Panics
     ///
@@ -154,11 +172,12 @@ impl Reply {
         self.times
     }
 
-    pub(crate) fn to_response(&self) -> http::Response<Full<Bytes>> {
-        let mut response = http::Response::new(Full::new(self.body.clone()));
-        *response.status_mut() = self.status;
-        *response.headers_mut() = self.headers.clone();
-        response
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        self.pace
+    }
+
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.fault
     }
 }
 
@@ -176,6 +195,13 @@ mod tests {
         let date = SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_900);
         let reply = reply(429).retry_after_text("1.5").retry_after(5).retry_after_date(date);
         assert_eq!(lines(&reply, "retry-after"), ["1.5", "5", "Sun, 06 Nov 1994 08:49:37 GMT"]);
+    }
+
+    #[test]
+    fn a_wait_is_rounded_up_to_the_second() {
+        let waits = [0, 1, 1_000_000_000, 1_000_000_001].map(Duration::from_nanos);
+        let reply = waits.into_iter().fold(reply(429), Reply::retry_after_wait);
+        assert_eq!(lines(&reply, "retry-after"), ["0", "1", "1", "2"]);
     }
 
     #[test]

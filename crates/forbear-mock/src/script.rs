@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use crate::limiter::Refusal;
 use crate::{Attempt, Reply};
 
 /// The answers of a route: a list of replies, or a closure made into one by [`respond_with`].
 ///
-/// A list is played once, in order, and then repeats its last reply; a single [`Reply`] is a list of one. Wherever a
-/// script is asked for, an array, a `Vec` or a `Reply` will do.
+/// A list is played once, in order, and then repeats its last reply; [`cycle`] makes one that begins again. A single
+/// [`Reply`] is a list of one. Wherever a script is asked for, an array, a `Vec` or a `Reply` will do.
 ///
 /// # Panics
 ///
@@ -16,7 +18,7 @@ use crate::{Attempt, Reply};
 pub struct Script(Kind);
 
 enum Kind {
-    List { replies: Vec<Reply>, next: usize, given: usize },
+    List { replies: Vec<Reply>, next: usize, given: usize, cycles: bool },
     Closure(Responder),
 }
 
@@ -43,10 +45,33 @@ pub fn respond_with(respond: impl FnMut(&Attempt) -> Reply + Send + 'static) -> 
     Script(Kind::Closure(Arc::new(Mutex::new(respond))))
 }
 
+/// A script that begins again after its last reply: for vendors that come and go.
+///
+/// ```
+/// use forbear_mock::{MockVendor, cycle, reply};
+///
+/// let vendor = MockVendor::in_process().script(cycle([reply(200).times(9), reply(503)]));
+/// # let _ = vendor;
+/// ```
+///
+/// # Panics
+///
+/// When the list is empty.
+#[track_caller]
+#[must_use]
+pub fn cycle(replies: impl Into<Vec<Reply>>) -> Script {
+    let mut script = Script::from(replies.into());
+    if let Kind::List { cycles, .. } = &mut script.0 {
+        *cycles = true;
+    }
+    script
+}
+
 /// A reply, or who to ask for it once the engine's lock is let go.
 pub(crate) enum Next {
     Reply(Reply),
     Ask(Responder),
+    Refuse(Refusal, Duration),
 }
 
 impl Next {
@@ -55,6 +80,7 @@ impl Next {
             Self::Reply(reply) => reply,
             // A panic in an earlier call is that attempt's failure, not this one's.
             Self::Ask(respond) => respond.lock().unwrap_or_else(PoisonError::into_inner)(attempt),
+            Self::Refuse(refuse, wait) => refuse(wait),
         }
     }
 }
@@ -63,11 +89,12 @@ impl Script {
     pub(crate) fn next(&mut self) -> Next {
         match &mut self.0 {
             Kind::Closure(respond) => Next::Ask(Arc::clone(respond)),
-            Kind::List { replies, next, given } => {
+            Kind::List { replies, next, given, cycles } => {
                 let reply = replies[*next].clone();
                 *given += 1;
-                if *given >= reply.repeats() && *next + 1 < replies.len() {
-                    *next += 1;
+                let is_last = *next + 1 == replies.len();
+                if *given >= reply.repeats() && (*cycles || !is_last) {
+                    *next = if is_last { 0 } else { *next + 1 };
                     *given = 0;
                 }
                 Next::Reply(reply)
@@ -80,7 +107,7 @@ impl From<Vec<Reply>> for Script {
     #[track_caller]
     fn from(replies: Vec<Reply>) -> Self {
         assert!(!replies.is_empty(), "an empty script has no answer to give: script at least one reply");
-        Self(Kind::List { replies, next: 0, given: 0 })
+        Self(Kind::List { replies, next: 0, given: 0, cycles: false })
     }
 }
 
@@ -100,11 +127,12 @@ impl From<Reply> for Script {
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::List { replies, next, given } => f
+            Kind::List { replies, next, given, cycles } => f
                 .debug_struct("Script")
                 .field("replies", replies)
                 .field("next", next)
                 .field("given", given)
+                .field("cycles", cycles)
                 .finish(),
             Kind::Closure(_) => f.write_str("Script(respond_with)"),
         }
@@ -120,7 +148,7 @@ mod tests {
         let mut script = script.into();
         let next = |script: &mut Script| match script.next() {
             Next::Reply(reply) => reply.status().as_u16(),
-            Next::Ask(_) => unreachable!("a list answers by itself"),
+            _ => unreachable!("a list answers by itself"),
         };
         (0..n).map(|_| next(&mut script)).collect()
     }
@@ -135,6 +163,13 @@ mod tests {
     fn a_reply_may_be_given_several_times() {
         let script = vec![reply(429).times(2), reply(503).times(2), reply(500), reply(200).times(3)];
         assert_eq!(statuses(script, 9), [429, 429, 503, 503, 500, 200, 200, 200, 200]);
+    }
+
+    #[test]
+    fn a_cycle_begins_again() {
+        let script = cycle([reply(200).times(2), reply(503)]);
+        assert_eq!(statuses(script, 7), [200, 200, 503, 200, 200, 503, 200]);
+        assert_eq!(statuses(cycle([reply(500).times(2)]), 3), [500, 500, 500]);
     }
 
     #[test]

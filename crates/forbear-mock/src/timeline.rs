@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::header::RETRY_AFTER;
 
-use crate::{Attempt, Attempts};
+use crate::{Attempt, Attempts, Reply};
 
 /// Attempts shown at the beginning and at the end of a long log.
 const HEAD: usize = 30;
@@ -41,10 +41,11 @@ impl Timeline<'_> {
 
 impl fmt::Display for Timeline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.attempts.route {
-            Some(route) => write!(f, "attempts on {route}: {}", self.attempts.len())?,
-            None => write!(f, "attempts: {}", self.attempts.len())?,
+        f.write_str(self.attempts.which)?;
+        if let Some(route) = &self.attempts.route {
+            write!(f, " on {route}")?;
         }
+        write!(f, ": {}", self.attempts.len())?;
         let mut left_out = 0;
         for (attempt, visible) in self.attempts.iter().zip(self.visible()) {
             if !visible {
@@ -72,14 +73,34 @@ impl fmt::Display for Line<'_> {
         let (number, since) = (format!("#{}", attempt.number()), format!("+{:?}", shown(attempt.since())));
         write!(f, "{number:<5} {since:>12}  {} {}  ", attempt.method(), attempt.path())?;
         let Some(answer) = &attempt.answer else { return f.write_str("not answered") };
-        write!(f, "{}", answer.status().as_u16())?;
-        for value in answer.headers().get_all(RETRY_AFTER) {
+        Said(answer).fmt(f)
+    }
+}
+
+struct Said<'a>(&'a Reply);
+
+impl fmt::Display for Said<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reply = self.0;
+        let (instead, later) = match reply.fault() {
+            Some(fault) if fault.is_before_head() => (Some(fault), None),
+            fault => (None, fault),
+        };
+        match instead {
+            Some(fault) => write!(f, "{fault}")?,
+            None => write!(f, "{}", reply.status().as_u16())?,
+        }
+        let hints = reply.headers().get_all(RETRY_AFTER).iter().filter(|_| instead.is_none());
+        for value in hints {
             write!(f, " retry-after: {}", String::from_utf8_lossy(value.as_bytes()))?;
         }
-        if !answer.wait().is_zero() {
-            write!(f, " after {:?}", answer.wait())?;
+        if !reply.wait().is_zero() {
+            write!(f, " after {:?}", reply.wait())?;
         }
-        Ok(())
+        if let Some(pace) = reply.pace().filter(|_| instead.is_none()) {
+            write!(f, ", {} bytes of the body every {:?}", pace.piece, pace.every)?;
+        }
+        later.map_or(Ok(()), |fault| write!(f, ", {fault}"))
     }
 }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wiremock::MockServer;
-
 use crate::engine::Engine;
-use crate::{Attempts, MockService, Script, wire};
+use crate::outage::Planned;
+use crate::wire::{self, Server};
+use crate::{Attempts, Limiter, MockService, Script};
 
 /// The authority of a vendor without a socket; `.test` never resolves (RFC 6761, section 6.2).
 const IN_PROCESS: &str = "vendor.test";
@@ -18,7 +18,7 @@ const IN_PROCESS: &str = "vendor.test";
 #[derive(Clone, Debug)]
 pub struct MockVendor {
     engine: Arc<Engine>,
-    server: Option<Arc<MockServer>>,
+    server: Option<Arc<Server>>,
 }
 
 impl MockVendor {
@@ -26,10 +26,10 @@ impl MockVendor {
     ///
     /// # Panics
     ///
-    /// When no loopback port can be bound.
+    /// When no loopback port can be bound, or no thread started.
     pub async fn start() -> Self {
         let engine = Arc::new(Engine::default());
-        let server = wire::serve(Arc::clone(&engine)).await;
+        let server = wire::serve(Arc::clone(&engine));
         Self { engine, server: Some(Arc::new(server)) }
     }
 
@@ -37,6 +37,28 @@ impl MockVendor {
     #[must_use]
     pub fn in_process() -> Self {
         Self { engine: Arc::default(), server: None }
+    }
+
+    /// The vendor for a wiremock server that you have already, beside mocks of your own:
+    ///
+    /// ```
+    /// use forbear_mock::{MockVendor, reply};
+    /// use wiremock::{Mock, MockServer, matchers::path};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = MockServer::start().await;
+    /// let vendor = MockVendor::in_process().script([reply(429).retry_after(5), reply(200)]);
+    /// Mock::given(path("/quotes")).respond_with(vendor.responder()).mount(&server).await;
+    /// # }
+    /// ```
+    ///
+    /// A wiremock server cannot break a connection: a reply that would is answered with `501` and says so. Limits of
+    /// concurrency admit everybody there, since wiremock does not say when an answer was sent.
+    #[cfg(feature = "wiremock")]
+    #[must_use]
+    pub fn responder(&self) -> crate::Responder {
+        crate::Responder(Arc::clone(&self.engine))
     }
 
     /// Gives the default script: the answers on every path without a script of its own.
@@ -64,8 +86,50 @@ impl MockVendor {
         self
     }
 
-    /// Replaces the default script while the vendor runs, and plays the new one from its beginning: this is how an
-    /// outage starts and ends. The log goes on; scripts of routes stay.
+    /// Adds a limit on what the vendor admits: on all routes together, or [on one](Limiter::on). Beyond it the
+    /// limiter answers and no script moves.
+    ///
+    /// Of several limits each must admit an attempt, and counts only what all admit; the first that does not answers,
+    /// in the order in which they were added.
+    #[must_use]
+    pub fn limit(self, limiter: Limiter) -> Self {
+        self.engine.add_limit(limiter);
+        self
+    }
+
+    /// Plans an outage from `from` (inclusive) to `until` (exclusive), both counted from the vendor's first attempt,
+    /// as [`Attempt::since`](crate::Attempt::since) is. While it lasts `script` answers on every route, in place of
+    /// scripts and limits, which stand still. Of outages that overlap, the one planned first answers.
+    ///
+    /// # Panics
+    ///
+    /// When the list of replies or the span is empty.
+    #[track_caller]
+    #[must_use]
+    pub fn outage_between(self, from: Duration, until: Duration, script: impl Into<Script>) -> Self {
+        assert!(from < until, "the outage from {from:?} to {until:?} is empty: no attempt would meet it");
+        self.engine.plan_outage(Planned { from, until, script: script.into() });
+        self
+    }
+
+    /// Begins an outage while the vendor runs, until [`recover`](Self::recover): `script` answers on every route, in
+    /// place of scripts, limits and planned outages. In an outage already, its script is replaced.
+    ///
+    /// # Panics
+    ///
+    /// As [`script`](Self::script).
+    #[track_caller]
+    pub fn outage(&self, script: impl Into<Script>) {
+        self.engine.switch_outage(Some(script.into()));
+    }
+
+    /// Ends the outage that [`outage`](Self::outage) began: scripts go on where they stood. Planned outages stay.
+    pub fn recover(&self) {
+        self.engine.switch_outage(None);
+    }
+
+    /// Replaces the default script while the vendor runs, and plays the new one from its beginning. The log goes on;
+    /// scripts of routes stay, and so do limits.
     ///
     /// # Panics
     ///
@@ -82,8 +146,7 @@ impl MockVendor {
     /// As [`route`](Self::route).
     #[track_caller]
     pub fn set_route(&self, path: &str, script: impl Into<Script>) {
-        check_path(path);
-        assert!(!path.contains('?'), "a route is a path without a query: {path:?} would never match");
+        check_route(path);
         self.engine.set_route(path, script.into());
     }
 
@@ -150,6 +213,16 @@ impl MockVendor {
         self.attempts_on(path).assert_count(n);
     }
 
+    /// Asserts that no more than `n` attempts, on whatever route, came in any window of this length.
+    ///
+    /// # Panics
+    ///
+    /// As [`Attempts::assert_rate_at_most`].
+    #[track_caller]
+    pub fn assert_rate_at_most(&self, n: usize, window: Duration) {
+        self.attempts().assert_rate_at_most(n, window);
+    }
+
     /// Asserts that any two attempts, on whatever route, were at least `gap` apart. For one route:
     /// `vendor.attempts_on(path).assert_gap_at_least(gap)`.
     ///
@@ -160,6 +233,12 @@ impl MockVendor {
     pub fn assert_gap_at_least(&self, gap: Duration) {
         self.attempts().assert_gap_at_least(gap);
     }
+}
+
+#[track_caller]
+pub(crate) fn check_route(path: &str) {
+    check_path(path);
+    assert!(!path.contains('?'), "a route is a path without a query: {path:?} would never match");
 }
 
 #[track_caller]

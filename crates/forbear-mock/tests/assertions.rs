@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use bytes::Bytes;
-use forbear_mock::{Attempts, MockVendor, reply, respond_with};
+use forbear_mock::{Attempt, Attempts, Limiter, MockVendor, reply, respond_with};
 use http::Request;
 use http_body_util::Full;
 use tokio::time::sleep;
@@ -32,7 +32,10 @@ async fn three_attempts() -> MockVendor {
 
 fn message(assertion: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(assertion)).expect_err("the assertion passed");
-    *panic.downcast::<String>().expect("a formatted message")
+    match panic.downcast::<String>() {
+        Ok(formatted) => *formatted,
+        Err(panic) => (*panic.downcast::<&str>().expect("a message")).to_owned(),
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,6 +79,75 @@ async fn gap_at_most() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn rate_at_most() {
+    let vendor = three_attempts().await;
+    vendor.assert_rate_at_most(1, MS(1200));
+    vendor.assert_rate_at_most(2, MS(6200));
+    let expected = "expected at most 1 in any 1.201s, but #2 came 1.2s after #1\nattempts: 3
+  #1            +0ns  GET /a  429 retry-after: 5 retry-after: 6
+  #2           +1.2s  GET /b  503 after 250ms  <-- 1.2s after #1
+  #3           +6.2s  GET /a  200";
+    assert_eq!(message(|| vendor.assert_rate_at_most(1, MS(1201))), expected);
+    let message = message(|| vendor.assert_rate_at_most(2, MS(6201)));
+    assert!(
+        message.starts_with("expected at most 2 in any 6.201s, but #3 came 6.2s after #1\n"),
+        "{message}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_and_accepted() {
+    let vendor = MockVendor::in_process()
+        .script([reply(200), reply(429), reply(200)])
+        .limit(Limiter::concurrency(1).on("/b").refusal(reply(503)))
+        .route("/b", reply(200).body("held"))
+        .outage_between(MS(1000), MS(2000), reply(500));
+    let request = || Request::get(vendor.url("/b")).body(Full::<Bytes>::default()).unwrap();
+    let held = vendor.service().oneshot(request()).await.unwrap();
+    for path in ["/a", "/a", "/b"] {
+        get(&vendor, path).await;
+    }
+    sleep(MS(1000)).await;
+    get(&vendor, "/a").await;
+    drop(held);
+    let refused = "expected 0 attempts, there are 3\nrefused attempts: 3
+  #3            +0ns  GET /a  429
+  #4            +0ns  GET /b  503
+  #5             +1s  GET /a  500";
+    assert_eq!(message(|| vendor.attempts().refused().assert_count(0)), refused);
+    let accepted = "expected 0 attempts, there are 1\naccepted attempts on /b: 1
+  #1            +0ns  GET /b  200";
+    assert_eq!(message(|| vendor.attempts_on("/b").accepted().assert_count(0)), accepted);
+    let numbers: Vec<_> = vendor.attempts().accepted().iter().map(Attempt::number).collect();
+    assert_eq!(numbers, [1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_is_shown_as_what_it_was() {
+    let vendor = MockVendor::in_process().script([
+        reply(429).retry_after(1).reset().delay(MS(5)),
+        reply(200).close_before_head(),
+        reply(200).close_before_body(),
+        reply(503).retry_after(1).body("four").close_in_body(3).delay(MS(5)),
+        reply(200).half_close(),
+        reply(200).body("0123").slow_body(2, MS(250)),
+    ]);
+    for _ in 0..6 {
+        let request = Request::get(vendor.url("/")).body(Full::<Bytes>::default()).unwrap();
+        let _ = vendor.service().oneshot(request).await;
+    }
+    let expected = "expected 0 attempts, there are 6\nattempts: 6
+  #1            +0ns  GET /  reset after 5ms
+  #2            +5ms  GET /  closed before the head
+  #3            +5ms  GET /  200, closed before the body
+  #4            +5ms  GET /  503 retry-after: 1 after 5ms, closed after 3 bytes of the body
+  #5           +10ms  GET /  200, half-closed
+  #6           +10ms  GET /  200, 2 bytes of the body every 250ms";
+    assert_eq!(message(|| vendor.assert_attempts(0)), expected);
+    vendor.attempts().refused().assert_count(0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn quiet_between() {
     let attempts = three_attempts().await.attempts();
     attempts.assert_quiet_between(MS(1), MS(1200));
@@ -90,6 +162,8 @@ async fn quiet_between() {
 #[tokio::test(start_paused = true)]
 async fn what_shows_nothing_does_not_pass() {
     let vendor = MockVendor::in_process().script(reply(200));
+    let none = "expected at most 1 in any 1s, but there are none\nattempts: 0";
+    assert_eq!(message(|| vendor.assert_rate_at_most(1, MS(1000))), none);
     let none = "expected silence from 0ns to 1s, but no attempt arrived at all\nattempts: 0";
     assert_eq!(message(|| vendor.attempts().assert_quiet_between(MS(0), MS(1000))), none);
     get(&vendor, "/").await;
@@ -98,6 +172,11 @@ async fn what_shows_nothing_does_not_pass() {
     assert_eq!(message(|| vendor.assert_gap_at_least(MS(1000))), one);
     let one = message(|| vendor.attempts().assert_gap_at_most(MS(1000)));
     assert!(one.starts_with("expected at most 1s between attempts, but there are fewer than two"));
+    vendor.assert_rate_at_most(1, MS(1000));
+    let silence = message(|| vendor.assert_rate_at_most(0, MS(1000)));
+    assert_eq!(silence, "a rate of 0 is silence: assert a count of 0");
+    let instant = message(|| vendor.assert_rate_at_most(1, MS(0)));
+    assert_eq!(instant, "nothing comes within 0 seconds: give the rate a window");
     let empty = message(|| vendor.attempts().assert_quiet_between(MS(5), MS(5)));
     assert_eq!(empty, "the span from 5ms to 5ms is empty: nothing can arrive in it");
 }

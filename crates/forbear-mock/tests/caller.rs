@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use forbear_mock::{MockVendor, reply};
+use forbear_mock::{Limiter, MockVendor, cycle, reply};
 
 static PANICKED_IN: Mutex<Option<String>> = Mutex::new(None);
 
@@ -15,7 +15,7 @@ fn every_panic_names_the_file_of_the_caller() {
     }));
     let vendor = MockVendor::in_process();
     let second = Duration::from_secs(1);
-    let cases: [(&str, &dyn Fn()); 16] = [
+    let cases: [(&str, &dyn Fn()); 29] = [
         ("assert_attempts", &|| vendor.assert_attempts(1)),
         ("assert_attempts_on", &|| vendor.assert_attempts_on("/", 1)),
         ("assert_count", &|| vendor.attempts().assert_count(1)),
@@ -23,6 +23,8 @@ fn every_panic_names_the_file_of_the_caller() {
         ("gap_at_least", &|| vendor.attempts().assert_gap_at_least(second)),
         ("gap_at_most", &|| vendor.attempts().assert_gap_at_most(second)),
         ("quiet_between", &|| vendor.attempts().assert_quiet_between(second, 2 * second)),
+        ("assert_rate_at_most", &|| vendor.assert_rate_at_most(1, second)),
+        ("rate_at_most", &|| vendor.attempts().assert_rate_at_most(1, second)),
         ("script", &|| drop(vendor.clone().script([]))),
         ("route", &|| drop(vendor.clone().route("/", []))),
         ("route path", &|| drop(vendor.clone().route("", reply(200)))),
@@ -31,6 +33,17 @@ fn every_panic_names_the_file_of_the_caller() {
         ("url", &|| drop(vendor.url("x"))),
         ("reply", &|| drop(reply(99))),
         ("header", &|| drop(reply(200).header("", ""))),
+        ("cycle", &|| drop(cycle([]))),
+        ("outage", &|| vendor.outage([])),
+        ("outage_between", &|| drop(vendor.clone().outage_between(second, second, reply(503)))),
+        ("outage_between script", &|| drop(vendor.clone().outage_between(second, 2 * second, []))),
+        ("token_bucket", &|| drop(Limiter::token_bucket(0, second, 1))),
+        ("token_bucket burst", &|| drop(Limiter::token_bucket(1, second, 0))),
+        ("fixed_window", &|| drop(Limiter::fixed_window(0, second))),
+        ("sliding_window", &|| drop(Limiter::sliding_window(1, Duration::ZERO))),
+        ("concurrency", &|| drop(Limiter::concurrency(0))),
+        ("limit on", &|| drop(Limiter::concurrency(1).on("x"))),
+        ("slow_body", &|| drop(reply(200).slow_body(0, second))),
         ("retry_after_text", &|| drop(reply(200).retry_after_text("\n"))),
     ];
     let mut elsewhere = Vec::new();

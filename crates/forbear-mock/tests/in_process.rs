@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use bytes::Bytes;
-use forbear_mock::{Attempt, MockVendor, reply, respond_with};
+use forbear_mock::{Attempt, MockBody, MockVendor, reply, respond_with};
 use futures_util::future::join_all;
 use futures_util::{FutureExt, stream};
 use http::{Method, Request, Response, StatusCode};
@@ -16,7 +16,7 @@ use tower::ServiceExt;
 
 const S: fn(u64) -> Duration = Duration::from_secs;
 
-async fn get(vendor: &MockVendor, path: &str) -> Response<Full<Bytes>> {
+async fn get(vendor: &MockVendor, path: &str) -> Response<MockBody> {
     let request = Request::get(vendor.url(path)).body(Full::<Bytes>::default()).unwrap();
     vendor.service().oneshot(request).await.unwrap()
 }
