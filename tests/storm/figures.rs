@@ -80,12 +80,17 @@ pub(crate) struct Figures {
 
 /// Simulates `scenario` over the gate alone: see [`figures_of`].
 pub(crate) fn figures(name: &str, scenario: &Scenario) -> Figures {
-    figures_of(run, name, scenario)
+    figures_of(run, 5, name, scenario)
 }
 
-/// Runs `scenario` with five seeds, prints a row, and returns the medians.
-pub(crate) fn figures_of(run: fn(&Scenario, u64) -> Run, name: &str, scenario: &Scenario) -> Figures {
-    let runs: Vec<Run> = (1..=5).map(|seed| run(scenario, seed)).collect();
+/// Runs `scenario` with so many seeds, prints a row, and returns the medians.
+pub(crate) fn figures_of(
+    run: fn(&Scenario, u64) -> Run,
+    seeds: u64,
+    name: &str,
+    scenario: &Scenario,
+) -> Figures {
+    let runs: Vec<Run> = (1..=seeds).map(|seed| run(scenario, seed)).collect();
     let median = |of: &dyn Fn(&Run) -> f64| {
         let mut values: Vec<f64> = runs.iter().map(of).collect();
         values.sort_by(f64::total_cmp);

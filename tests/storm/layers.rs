@@ -1,9 +1,8 @@
 //! The same scenarios through the real layers: `forbear::stack` around a vendor inside the process, on tokio's paused
 //! clock.
 //!
-//! Every call asks for one URL, so that what `RetryAfterLayer` remembers of it is in play too. Hosts are not registered:
-//! the family of a host is made by its first signal. Timers of tokio are whole milliseconds, and so are the answer times
-//! here.
+//! Every call asks for one URL, so that what `RetryAfterLayer` remembers of it is in play too. Timers of tokio are whole
+//! milliseconds, and so are the answer times here.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -39,15 +38,25 @@ struct Wire {
     run: Run,
 }
 
-/// Runs `scenario` to its end.
+/// Runs `scenario` to its end, against a registered family.
 pub(crate) fn run(scenario: &Scenario, seed: u64) -> Run {
+    let registered = Families::builder().family(Family::new(HOST).host(HOST));
+    start(scenario, seed, registered.build().unwrap())
+}
+
+/// The same where nobody registered the host: its family is made by its first signal, and knows of no attempt before.
+pub(crate) fn run_automatic(scenario: &Scenario, seed: u64) -> Run {
+    start(scenario, seed, Families::builder().build().unwrap())
+}
+
+fn start(scenario: &Scenario, seed: u64, families: Families) -> Run {
     // The layers draw their jitter from the thread's generator.
     fastrand::seed(seed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    runtime.unwrap().block_on(play(scenario, Rng::with_seed(seed)))
+    runtime.unwrap().block_on(play(scenario, Rng::with_seed(seed), families))
 }
 
-async fn play(scenario: &Scenario, mut rng: Rng) -> Run {
+async fn play(scenario: &Scenario, mut rng: Rng, families: Families) -> Run {
     assert_eq!(scenario.replicas, 1, "one process is played here");
     let entries = scenario.load.entries(&mut rng);
     let run = Run { recovered: scenario.recovered, oracle: oracle(scenario, &entries), ..Run::default() };
@@ -55,7 +64,6 @@ async fn play(scenario: &Scenario, mut rng: Rng) -> Run {
     let wire = Wire { vendor: (scenario.vendor)(), rng, back: scenario.back, begun: Instant::now(), run };
     let begun = wire.begun;
     let wire = Arc::new(Mutex::new(wire));
-    let families = Families::builder().family(Family::new(HOST).host(HOST)).build().unwrap();
     let client = {
         let wire = Arc::clone(&wire);
         tower::service_fn(move |request| attempt(Arc::clone(&wire), request))

@@ -8,7 +8,7 @@
 //! "40 per second offered" is 36, except in B, whose "three times" is of the vendor's limit.
 //!
 //! Goodput alone flatters hammering, since a refusal costs a simulated vendor nothing. So three figures are judged
-//! together, each the median of five seeds: calls served in time in per cent of an [`oracle`] that knows the vendor,
+//! together, each the median of five seeds (three through the layers): calls served in time in per cent of an [`oracle`] that knows the vendor,
 //! 429s received, and the most attempts in any one second after recovery. The median moves with the seeds: over four
 //! fives of them B met 15 to 22 429s, F2 one or two. Each row of the table is printed by its test:
 //! `cargo test -p forbear-tests --test storm -- --nocapture`.
