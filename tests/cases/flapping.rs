@@ -23,7 +23,7 @@ async fn case_42_plain_failures_never_strike() {
             let number = sent.fetch_add(1, Ordering::Relaxed);
             async move {
                 tokio::time::sleep(20 * MILLISECOND).await;
-                Ok(answer(if number % 500 == 0 { 500 } else { 200 }))
+                Ok(answer(if number.is_multiple_of(500) { 500 } else { 200 }))
             }
         })
     };

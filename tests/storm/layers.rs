@@ -92,8 +92,7 @@ async fn play(scenario: &Scenario, mut rng: Rng, families: Families) -> Run {
         ended.unwrap();
     }
     watch.abort();
-    let run = std::mem::take(&mut wire.lock().unwrap().run);
-    run
+    std::mem::take(&mut wire.lock().unwrap().run)
 }
 
 /// The entries, and whether each is one of the calls to the healthy family: one for nine to the vendor.
