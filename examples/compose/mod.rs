@@ -46,12 +46,15 @@ pub struct Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, status, attempts, took, strikes: (strikes, first), .. } = self;
-        write!(f, "{what:<42} {status}, {attempts} attempts, {took:>7.1?}, strikes {strikes} and {first}")
+        let Self { what, status, attempts, took, strikes: (orders, moved), .. } = self;
+        write!(
+            f,
+            "{what:<36} {status}  attempts {attempts}  {took:>7.1?}  strikes: orders {orders}, moved {moved}"
+        )
     }
 }
 
-/// Plays each in turn, in about three seconds.
+/// Plays each in turn, in about four seconds.
 ///
 /// # Errors
 /// Where a socket cannot be had, or a call ends in an error.
@@ -61,10 +64,10 @@ pub async fn run() -> Result<Vec<Row>, BoxError> {
     let slow = good().delay(4 * ATTEMPT);
     Ok(vec![
         play("a plain 500", Method::PUT, "/order", vec![fault(), good()]).await?,
-        play("a plain 500 to a POST, which is not repeated", Method::POST, "/order", vec![fault(), good()])
-            .await?,
+        play("a plain 500 to a POST: not repeated", Method::POST, "/order", vec![fault(), good()]).await?,
         play("an attempt that hangs", Method::PUT, "/order", vec![slow, good()]).await?,
         play("429, retry after 1 s, to a POST", Method::POST, "/order", vec![busy(), good()]).await?,
+        play("a 500, then a 429, to a PUT", Method::PUT, "/order", vec![fault(), busy(), good()]).await?,
         play("a redirect, a 500, a 429", Method::GET, "/moved", vec![fault(), busy(), good()]).await?,
     ])
 }

@@ -18,6 +18,8 @@ async fn faults_limits_redirects_and_slow_attempts_keep_apart() {
         (200, 2, (0, 0)),
         // RetryAfterLayer waits, and tower::retry does not see a fault in it.
         (200, 2, (1, 0)),
+        // Both, in one logical request: the tape that was cloned rewinds.
+        (200, 3, (1, 0)),
         (200, 3, (1, 0)),
     ];
     assert_eq!(costs, expected, "{rows:#?}");
@@ -26,5 +28,8 @@ async fn faults_limits_redirects_and_slow_attempts_keep_apart() {
     let took: Vec<_> = rows.iter().map(|row| row.took).collect();
     assert!(took[0] < SECOND && took[1] < SECOND, "{took:?}");
     assert!(took[2] >= ATTEMPT && took[2] < 4 * ATTEMPT, "the attempt ends, not the request: {took:?}");
-    assert!(took[3] >= SECOND && took[4] >= SECOND, "a wait is not cut by the attempt timeout: {took:?}");
+    assert!(
+        took[3..].iter().all(|took| *took >= SECOND),
+        "a wait is not cut by the attempt timeout: {took:?}"
+    );
 }
