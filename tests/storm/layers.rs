@@ -2,7 +2,8 @@
 //! clock.
 //!
 //! Every call asks for one URL, so that what `RetryAfterLayer` remembers of it is in play too. Timers of tokio are whole
-//! milliseconds, and so are the answer times here.
+//! milliseconds, and so are the answer times here. A run has a seed, and still differs a little from the last: the gate
+//! counts attempts by the tenth of a second of the process's clock, which begins anywhere.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
