@@ -2,7 +2,14 @@
 //!
 //! Each example is a module here and a small `main` beside it, so that a test can run it and look at what it did.
 
+pub mod axum_outbound;
+pub mod compose;
+pub mod gateway_stack;
 pub mod quickstart;
+pub mod testing;
+
+/// Any error.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The guide's example for users' own tests holds.
 #[cfg(doctest)]

@@ -1,19 +1,21 @@
 //! What each layer's place is good for: the documented order beside a wrong one, in numbers.
 
+use std::future::{Ready, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::body::Replay;
-use forbear::{BudgetLayer, Error, Families, FamilyCooldownLayer, RetryAfterLayer, Signal, Spent};
+use forbear::{BudgetLayer, Error, Families, FamilyCooldownLayer, NoWait, RetryAfterLayer, Signal, Spent};
 use forbear_mock::{MockVendor, Reply, reply};
 use forbear_tests::client::{Body, client, cooling, get, get_now, stack};
 use forbear_tests::families::{families, family, level};
 use forbear_tests::logs::Logs;
-use forbear_tests::times::{SLACK, assert_at_once, assert_gaps, ms};
+use forbear_tests::times::{SLACK, assert_at_once, assert_gaps, gaps, ms};
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::Instant;
+use tower::retry::{Policy, RetryLayer};
 use tower::util::BoxCloneService;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 use tower_http::follow_redirect::FollowRedirectLayer;
@@ -171,6 +173,72 @@ async fn order_other_mistakes_are_reported_once() {
     for (fix, expected) in fixes.iter().zip(expected) {
         assert!(fix.starts_with(expected), "{fixes:?}");
     }
+}
+
+/// Sends again what was answered with a plain 500, as often as it takes.
+#[derive(Clone)]
+struct Faults;
+
+impl<RB> Policy<Request<Replay<Body>>, Response<RB>, Error> for Faults {
+    type Future = Ready<()>;
+
+    fn retry(
+        &mut self,
+        next: &mut Request<Replay<Body>>,
+        result: &mut Result<Response<RB>, Error>,
+    ) -> Option<Ready<()>> {
+        let fault = result.as_ref().is_ok_and(|answer| answer.status() == StatusCode::INTERNAL_SERVER_ERROR);
+        (fault && next.body().replayable()).then(|| ready(()))
+    }
+
+    fn clone_request(&mut self, request: &Request<Replay<Body>>) -> Option<Request<Replay<Body>>> {
+        let next = Request::builder().method(request.method()).uri(request.uri());
+        let mut next = next.body(request.body().try_clone()?).ok()?;
+        *next.extensions_mut() = request.extensions().clone();
+        Some(next)
+    }
+}
+
+#[tokio::test]
+async fn order_tower_retry_between_retry_after_and_the_gate() {
+    let request = |mock: &MockVendor, body: &'static str| {
+        Request::put(mock.url("/order")).body(Full::from(body)).unwrap()
+    };
+    let start = async |limit| {
+        let script = [reply(500), limited(300), reply(500).times(2), reply(200)];
+        let mock = MockVendor::start().await.script(script);
+        let known = families([family("vendor", [&mock])]);
+        let right = ServiceBuilder::new()
+            .layer(BudgetLayer::new(30 * SECOND))
+            .layer(RetryAfterLayer::new().replay_limit(limit))
+            .layer(RetryLayer::new(Faults))
+            .layer(FamilyCooldownLayer::new(known.clone()))
+            .service(client());
+        (mock, known, right)
+    };
+
+    // A fault, a limit that is waited for once, two more faults: the whole body each time.
+    let (mock, known, right) = start(64).await;
+    assert_eq!(right.oneshot(request(&mock, "order 7")).await.unwrap().status(), StatusCode::OK);
+    mock.assert_attempts(5);
+    assert!(mock.attempts().iter().all(|attempt| attempt.body() == "order 7"));
+    let waited = gaps(&mock.attempts());
+    assert!(waited[1] >= ms(300), "{waited:?}");
+    assert_eq!(strikes(&known), 1);
+
+    // What is not kept is sent once, and its fault returned: a body over the limit, or one of a request with NoWait.
+    let (mock, _, right) = start(3).await;
+    let answer = right.clone().oneshot(request(&mock, "order 7")).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    mock.set_script([reply(500), reply(200)]);
+    let mut no_wait = request(&mock, "order 7");
+    no_wait.extensions_mut().insert(NoWait);
+    assert_eq!(right.clone().oneshot(no_wait).await.unwrap().status(), StatusCode::INTERNAL_SERVER_ERROR);
+    mock.assert_attempts(2);
+    // Nothing has to be kept of an empty one.
+    mock.set_script([reply(500), reply(200)]);
+    assert_eq!(right.oneshot(get_now(mock.url("/order"))).await.unwrap().status(), StatusCode::OK);
+    mock.assert_attempts(4);
 }
 
 /// Two vendors: the first redirects `/old` to `/new` of the second, which says 429.

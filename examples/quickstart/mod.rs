@@ -21,8 +21,7 @@ pub use caller::Ended;
 pub use summary::Summary;
 use timeline::Timeline;
 
-/// Any error.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub use crate::BoxError;
 
 /// What every logical request may cost.
 const BUDGET: Duration = Duration::from_secs(8);

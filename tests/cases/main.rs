@@ -4,9 +4,11 @@
 
 mod bodies;
 mod budgets;
+mod clock;
 mod cooldown;
 mod deadlines;
 mod events;
+mod flapping;
 mod hints;
 mod memory;
 mod methods;

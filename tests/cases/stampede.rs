@@ -1,10 +1,16 @@
 //! Everybody comes at the instant a cool-down ends.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
 use forbear::{Error, Families};
 use http::StatusCode;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
 
-use crate::support::{Held, MILLISECOND, SECOND, answer, get, impatient, limited, registered, settle};
+use crate::support::{
+    Held, MILLISECOND, SECOND, answer, client, get, impatient, limited, registered, settle,
+};
 
 const CALLERS: usize = 10_000;
 
@@ -80,4 +86,67 @@ async fn after_a_bad_verdict_one_probes_again() {
         }
     }
     assert!(all.len() > CALLERS / 3);
+}
+
+// resilience4j/resilience4j#343, Tr3kkR/Yuzu#3018: after one success everybody was let through.
+#[tokio::test(start_paused = true)]
+async fn five_thousand_parked_callers_are_served_at_the_recoverys_pace() {
+    const PARKED: usize = 5000;
+    /// Attempts per second before the signal: the pace that the family learns.
+    const BEFORE: usize = 100;
+    let latency = 100 * MILLISECOND;
+    let (log, busy) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+    let wire = {
+        let (log, busy) = (Arc::clone(&log), Arc::clone(&busy));
+        client(move |_| {
+            log.lock().unwrap().push(Instant::now());
+            let busy = busy.load(Ordering::Relaxed);
+            async move {
+                sleep(latency).await;
+                Ok(if busy { limited("5") } else { answer(200) })
+            }
+        })
+    };
+    let families = registered();
+    let vendor = forbear::stack(&families).budget(600 * SECOND).service(wire);
+    let call = |path: String| {
+        let vendor = vendor.clone();
+        async move { vendor.send(get(&path)).await.map(|answer| answer.status()) }
+    };
+
+    let mut calls = JoinSet::new();
+    for _ in 0..10 * BEFORE {
+        calls.spawn(call("/".to_owned()));
+        sleep(SECOND / BEFORE as u32).await;
+    }
+    assert!(calls.join_all().await.iter().all(|ended| matches!(ended, Ok(StatusCode::OK))));
+    busy.store(true, Ordering::Relaxed);
+    let told = vendor.send(impatient("/")).await.unwrap();
+    assert_eq!(told.status(), StatusCode::TOO_MANY_REQUESTS);
+    let told = Instant::now();
+    busy.store(false, Ordering::Relaxed);
+    log.lock().unwrap().clear();
+
+    let mut calls = JoinSet::new();
+    for number in 0..PARKED {
+        calls.spawn(call(format!("/{number}")));
+    }
+    sleep(SECOND).await;
+    assert_eq!(families.health().family("vendor").unwrap().waiting, PARKED);
+    assert!(log.lock().unwrap().is_empty(), "nobody calls while it cools");
+    let ended = calls.join_all().await;
+    assert!(ended.iter().all(|ended| matches!(ended, Ok(StatusCode::OK))), "all are served");
+
+    let sent = log.lock().unwrap().clone();
+    assert_eq!(sent.len(), PARKED, "each with one attempt");
+    assert!(sent[0] - told >= 5 * SECOND, "{:?}", sent[0] - told);
+    assert!(sent[1] - sent[0] >= latency, "one attempt until it is accepted, then {:?}", sent[1] - sent[0]);
+    // The curve stays under the learned pace for the first 100 s; a bucket holds 50 ms of it.
+    let most = BEFORE + BEFORE / 20 + 1;
+    for (at, first) in sent.iter().enumerate() {
+        let within = sent[at..].partition_point(|later| *later - *first < SECOND);
+        assert!(within <= most, "{within} attempts in the second from {:?}", *first - sent[0]);
+    }
+    let (took, least) = (*sent.last().unwrap() - sent[0], PARKED as u32 * 100 / (BEFORE as u32 * 85));
+    assert!(took <= least * SECOND, "{took:?}: the pace is used");
 }

@@ -27,6 +27,8 @@ pub(crate) struct Run {
     pub(crate) last: Duration,
     /// Strikes and recoveries.
     pub(crate) transitions: Vec<Monotonic>,
+    /// When each call to the vendor entered, and whether it was served; noted by the [`layers`](super::layers) alone.
+    pub(crate) ended: Vec<(Monotonic, bool)>,
 }
 
 impl Run {
@@ -76,9 +78,19 @@ pub(crate) struct Figures {
     pub(crate) restless: f64,
 }
 
-/// Runs `scenario` with five seeds, prints a row, and returns the medians.
+/// Simulates `scenario` over the gate alone: see [`figures_of`].
 pub(crate) fn figures(name: &str, scenario: &Scenario) -> Figures {
-    let runs: Vec<Run> = (1..=5).map(|seed| run(scenario, seed)).collect();
+    figures_of(run, 5, name, scenario)
+}
+
+/// Runs `scenario` with so many seeds, prints a row, and returns the medians.
+pub(crate) fn figures_of(
+    run: fn(&Scenario, u64) -> Run,
+    seeds: u64,
+    name: &str,
+    scenario: &Scenario,
+) -> Figures {
+    let runs: Vec<Run> = (1..=seeds).map(|seed| run(scenario, seed)).collect();
     let median = |of: &dyn Fn(&Run) -> f64| {
         let mut values: Vec<f64> = runs.iter().map(of).collect();
         values.sort_by(f64::total_cmp);

@@ -17,7 +17,7 @@ pub(crate) enum Answer {
 }
 
 /// A vendor. Attempts reach it in the order of time.
-pub(crate) trait Vendor {
+pub(crate) trait Vendor: Send {
     /// Whether an attempt that arrived now would be served. Asks without counting.
     fn free(&mut self, now: Monotonic) -> bool;
     /// An attempt arrives.

@@ -51,7 +51,7 @@
 //! # Cancellation
 //!
 //! [`Peek`] and [`Drain`] own their body: dropping them drops it. A dropped [`Replay`] leaves what it read on the
-//! [`Tape`]; the original body is dropped at its end, or with the last of its replays and the tape.
+//! [`Tape`]; the original body is dropped at its end, or with the last of its replays, their clones and the tape.
 
 mod drain;
 mod held;

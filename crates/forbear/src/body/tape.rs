@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
@@ -34,8 +34,8 @@ impl<B> Tape<B> {
     /// A body nothing was read of is always handed out, whatever its size: an attempt that was refused before it
     /// was sent costs nothing.
     ///
-    /// The replay made before is superseded: it is woken and its next poll is an error. It never just ends, which
-    /// the vendor would take for a complete request.
+    /// All replays made before are superseded: the one that reads is woken, and their next poll is an error. They never
+    /// just end, which the vendor would take for a complete request.
     #[must_use]
     pub fn rewind(&self) -> Option<Replay<B>> {
         let Some(shared) = &self.reel else { return Some(Replay::empty()) };
@@ -43,9 +43,9 @@ impl<B> Tape<B> {
         if !reel.held.whole() {
             return None;
         }
-        reel.attempt = reel.attempt.wrapping_add(1);
-        let (attempt, ahead) = (reel.attempt, reel.held.bytes());
-        let superseded = reel.waiting.take();
+        let attempt = reel.number();
+        let superseded = reel.begin(attempt);
+        let ahead = reel.held.bytes();
         drop(reel);
         if let Some(waker) = superseded {
             waker.wake();
@@ -63,7 +63,8 @@ impl<B> Tape<B> {
 impl<B: Body> Tape<B> {
     pub(super) fn record(body: B, cap: usize) -> (Reader<B>, Self) {
         let held = Held::new(cap, body.size_hint().lower());
-        let reel = Arc::new(Mutex::new(Reel { rest: Some(body), held, attempt: 0, waiting: None }));
+        let reel = Reel { rest: Some(body), held, numbered: 0, attempt: 0, waiting: None };
+        let reel = Arc::new(Mutex::new(reel));
         (Reader { reel: Arc::clone(&reel), attempt: 0, at: 0, ahead: 0 }, Self { reel: Some(reel) })
     }
 }
@@ -86,10 +87,48 @@ struct Reel<B> {
     /// The original body, from where reading stopped; `None` after its end.
     rest: Option<B>,
     held: Held,
-    /// The attempt that may read. All before it are superseded.
+    /// The last number that was given to an attempt.
+    numbered: u64,
+    /// The attempt that reads. Lower numbers are superseded, higher ones are clones that have not begun.
     attempt: u64,
     /// The reader to wake when it is superseded.
     waiting: Option<Waker>,
+}
+
+impl<B> Reel<B> {
+    /// The number of another attempt.
+    fn number(&mut self) -> u64 {
+        self.numbered = self.numbered.wrapping_add(1);
+        self.numbered
+    }
+
+    /// Lets `attempt` read from now on; whom to wake, once the lock is let go.
+    fn begin(&mut self, attempt: u64) -> Option<Waker> {
+        self.attempt = attempt;
+        self.waiting.take()
+    }
+}
+
+/// The reel, locked for `attempt`. A clone begins here, with `ahead` bytes before it.
+fn reading<'a, B>(
+    shared: &'a Mutex<Reel<B>>,
+    attempt: u64,
+    ahead: &mut usize,
+) -> Result<MutexGuard<'a, Reel<B>>, Unreadable> {
+    let lock = || shared.lock().map_err(|_| Unreadable::Panicked);
+    let mut reel = lock()?;
+    if attempt > reel.attempt {
+        if !reel.held.whole() {
+            return Err(Unreadable::Gone);
+        }
+        *ahead = reel.held.bytes();
+        if let Some(superseded) = reel.begin(attempt) {
+            drop(reel);
+            superseded.wake();
+            reel = lock()?;
+        }
+    }
+    if attempt == reel.attempt { Ok(reel) } else { Err(Unreadable::Superseded) }
 }
 
 /// One attempt's place on the tape.
@@ -102,6 +141,27 @@ pub(super) struct Reader<B> {
     ahead: usize,
 }
 
+impl<B> Reader<B> {
+    /// A reader that has not begun. It supersedes this one when it begins.
+    pub(super) fn try_clone(&self) -> Option<Self> {
+        let mut reel = self.reel.lock().ok()?;
+        if self.attempt < reel.attempt || !reel.held.whole() {
+            return None;
+        }
+        let attempt = reel.number();
+        Some(Self { reel: Arc::clone(&self.reel), attempt, at: 0, ahead: 0 })
+    }
+
+    pub(super) fn replayable(&self) -> bool {
+        self.reel.lock().is_ok_and(|reel| self.attempt >= reel.attempt && reel.held.whole())
+    }
+
+    /// Whether what it reads is its own: it reads now, or may begin to.
+    fn may_read(&self, reel: &Reel<B>) -> bool {
+        self.attempt == reel.attempt || (self.attempt > reel.attempt && reel.held.whole())
+    }
+}
+
 impl<B> Reader<B>
 where
     B: Body + Unpin,
@@ -111,12 +171,10 @@ where
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Ok(mut reel) = self.reel.lock() else {
-            return Poll::Ready(Some(Err(Unreadable::Panicked.into())));
+        let mut reel = match reading(&self.reel, self.attempt, &mut self.ahead) {
+            Ok(reel) => reel,
+            Err(unreadable) => return Poll::Ready(Some(Err(unreadable.into()))),
         };
-        if reel.attempt != self.attempt {
-            return Poll::Ready(Some(Err(Unreadable::Superseded.into())));
-        }
         if let Some(frame) = reel.held.get(self.at) {
             self.at = self.at.saturating_add(1);
             self.ahead = self.ahead.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
@@ -153,7 +211,7 @@ where
 
     pub(super) fn is_end_stream(&self) -> bool {
         self.reel.lock().is_ok_and(|reel| {
-            reel.attempt == self.attempt
+            self.may_read(&reel)
                 && self.at >= reel.held.len()
                 && reel.rest.as_ref().is_none_or(Body::is_end_stream)
         })
@@ -161,9 +219,10 @@ where
 
     pub(super) fn size_hint(&self) -> SizeHint {
         match self.reel.lock() {
-            Ok(reel) if reel.attempt == self.attempt => {
+            Ok(reel) if self.may_read(&reel) => {
                 let rest = reel.rest.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
-                longer(&rest, u64::try_from(self.ahead).unwrap_or(u64::MAX))
+                let ahead = if self.attempt > reel.attempt { reel.held.bytes() } else { self.ahead };
+                longer(&rest, u64::try_from(ahead).unwrap_or(u64::MAX))
             }
             // What comes is an error, of no known length.
             _ => SizeHint::default(),
@@ -190,6 +249,7 @@ pub(super) fn longer(rest: &SizeHint, bytes: u64) -> SizeHint {
 #[derive(Debug, Clone, Copy)]
 enum Unreadable {
     Superseded,
+    Gone,
     Panicked,
 }
 
@@ -197,6 +257,10 @@ impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Superseded => "request body superseded: the request is being sent again, drop this attempt",
+            Self::Gone => {
+                "request body gone: more of it was read than is kept, so it cannot be sent again; raise the replay \
+                 limit, or ask `Replay::replayable` before you send it"
+            }
             Self::Panicked => "request body panicked while it was read: see the panic message",
         })
     }

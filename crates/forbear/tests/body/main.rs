@@ -3,6 +3,7 @@
 mod drain;
 mod peek;
 mod replay;
+mod replay_clones;
 mod replay_faults;
 mod replay_memory;
 mod replay_model;

@@ -40,7 +40,7 @@ proptest! {
         exact: bool,
         slack in -3..4_i64,
         huge: bool,
-        polls in vec(0..160_usize, 0..5),
+        polls in vec((0..160_usize, any::<bool>(), any::<bool>()), 0..5),
     ) {
         let (script, all) = script(&lengths, &pending, trailing, exact);
         let total = all.len();
@@ -48,8 +48,11 @@ proptest! {
         let (mut attempt, tape) = Replay::record(script, cap);
         // The most that any attempt has read, and whether one met the trailers.
         let (mut furthest, mut met) = (0, false);
-        for polls in polls {
+        for (polls, early, clones) in polls {
             let mut read = 0;
+            // The next attempt is a clone, made before this one is read or after, or comes from the tape.
+            let mut next = if early && clones { attempt.try_clone() } else { None };
+            prop_assert!(!(early && clones) || next.is_some(), "nothing was lost yet");
             for _ in 0..polls {
                 if exact {
                     prop_assert_eq!(attempt.size_hint().exact(), Some((total - read) as u64));
@@ -71,7 +74,15 @@ proptest! {
             // A body that announces more than the cap is never held.
             let held = if exact && total > cap { furthest == 0 && !met } else { furthest <= cap };
             prop_assert_eq!(tape.replayable(), held);
-            match tape.rewind() {
+            prop_assert_eq!(attempt.replayable(), held);
+            prop_assert_eq!(next.as_ref().is_none_or(Replay::replayable), next.is_none() || held);
+            next = match (clones, early) {
+                (true, true) if held => next,
+                (true, true) => None,
+                (true, false) => attempt.try_clone(),
+                (false, _) => tape.rewind(),
+            };
+            match next {
                 Some(next) => {
                     prop_assert!(held);
                     attempt = next;

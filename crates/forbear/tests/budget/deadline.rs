@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use forbear::{Budget, BudgetLayer, Error, Spent};
-use tokio::time::{Instant, advance};
+use tokio::time::{Instant, sleep};
 use tower::{Layer, ServiceExt};
 
 use crate::common::{Client, MS, SECOND, answer, called, get, hangs, poll_once, with};
@@ -14,7 +14,7 @@ async fn the_deadline_is_fixed_at_the_call() {
     let mut service = BudgetLayer::new(10 * SECOND).layer(Client::new([hangs()]));
     let call = called(&mut service, get("http://vendor.test/")).await;
     let start = Instant::now();
-    advance(6 * SECOND).await;
+    sleep(6 * SECOND).await;
     assert_eq!(spent(call.await), Some(Spent::Time));
     assert_eq!(start.elapsed(), 10 * SECOND);
 }
@@ -24,7 +24,7 @@ async fn an_answer_that_is_there_at_the_deadline_is_returned() {
     let mut service = BudgetLayer::new(10 * SECOND).layer(Client::new([answer(200).delay(10 * SECOND)]));
     let mut call = pin!(called(&mut service, get("http://vendor.test/")).await);
     assert!(poll_once(call.as_mut()).is_pending());
-    advance(60 * SECOND).await;
+    sleep(60 * SECOND).await;
     assert_eq!(call.await.unwrap().status(), 200);
 }
 
@@ -83,7 +83,7 @@ async fn budgets_are_made_from_either_clock_and_a_duration() {
     for budget in [Budget::until(deadline), Budget::until(deadline.into_std()), Budget::within(5 * SECOND)] {
         assert_eq!((budget.remaining(), budget.deadline()), (5 * SECOND, Some(deadline)));
     }
-    advance(6 * SECOND).await;
+    sleep(6 * SECOND).await;
     assert_eq!(Budget::until(deadline).remaining(), std::time::Duration::ZERO);
     let over = with(get("http://vendor.test/"), Budget::until(deadline));
     let answer = BudgetLayer::unlimited().layer(Client::new([hangs()])).oneshot(over).await;

@@ -26,7 +26,7 @@ async fn a_limited_answer_carries_its_signal() {
     assert_eq!((signal.class, signal.reason.as_str()), (Class::Overloaded, "inflight_limit"));
     assert_eq!((signal.delay.unwrap().duration, signal.status.as_u16()), (7 * SECOND, 429));
     assert!(!signal.aged && signal.retryable);
-    tokio::time::advance(3 * SECOND).await;
+    tokio::time::sleep(3 * SECOND).await;
     assert_eq!(signal.retry_in(), Some(4 * SECOND));
     assert_eq!(families.health().to_string(), "vendor  cooling 4.0s  429 inflight_limit  via /a");
 }

@@ -1,7 +1,7 @@
 //! Refusals, and whom they concern.
 
 use forbear::{Error, Families, Family, FamilyName, RefusalCause, Unknown};
-use tokio::time::{Instant, advance};
+use tokio::time::{Instant, sleep};
 use tower::ServiceExt;
 
 use crate::common::{Client, SECOND, answer, get, limited, with};
@@ -13,7 +13,7 @@ async fn a_cooling_family_refuses_at_once_on_every_route() {
     let service = service(&families, client.clone());
     let start = Instant::now();
     assert_eq!(service.clone().oneshot(get(URL)).await.unwrap().status(), 429);
-    advance(2 * SECOND).await;
+    sleep(2 * SECOND).await;
     let cooling = refusal(service.oneshot(get("http://u:p@vendor.test/b?key=1#x")).await).unwrap();
     assert_eq!((cooling.family(), cooling.cause()), ("vendor", RefusalCause::Cooling));
     assert_eq!((cooling.retry_in(), cooling.retry_at()), (Some(3 * SECOND), Some(start + 5 * SECOND)));

@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use http::{Request, Response};
 use http_body_util::Full;
 use tokio::sync::Semaphore;
-use tokio::time::{advance, sleep};
+use tokio::time::sleep;
 use tower::ServiceExt;
 use tower::limit::ConcurrencyLimit;
 use tower_test::mock::{self, Handle};
@@ -205,7 +205,7 @@ async fn cancel_at_every_await_holds_nothing() {
             let done = if late { cut_when_woken(call, polls).await } else { cut(call, polls).await };
             assert_eq!((client.in_flight(), permits.available_permits()), (0, 1), "after {polls} polls");
             // No lease is held: at most the gap after a probe without news passes.
-            advance(if polls == 0 { Duration::ZERO } else { SECOND }).await;
+            sleep(if polls == 0 { Duration::ZERO } else { SECOND }).await;
             client.play([answer(200)]);
             assert_eq!(service(&families, client).oneshot(get(URL)).await.unwrap().status(), 200);
             if done.is_some() {

@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use http::{Request, Response};
 use http_body_util::Full;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, advance, sleep};
+use tokio::time::{Instant, sleep};
 use tower::limit::ConcurrencyLimit;
 use tower::{Layer, ServiceExt};
 use tower_test::mock::{self, Handle};
@@ -177,7 +177,7 @@ async fn cancel_at_every_await_holds_nothing() {
             let call = service.clone().oneshot(get(URL));
             let done = if late { cut_when_woken(call, polls).await } else { cut(call, polls).await };
             assert_eq!((client.in_flight(), permits.available_permits()), (0, 1), "after {polls} polls");
-            advance(5 * SECOND).await;
+            sleep(5 * SECOND).await;
             client.play([answer(200)]);
             assert_eq!(service.oneshot(get(URL)).await.unwrap().status(), 200);
             if let Some(answer) = done {

@@ -3,7 +3,7 @@
 use forbear::{EffectiveUri, NoWait, RefusalCause, RetryAfterLayer};
 use http::Response;
 use http_body_util::Full;
-use tokio::time::{Instant, advance};
+use tokio::time::{Instant, sleep};
 use tower::{Layer, ServiceExt};
 
 use crate::common::{Client, SECOND, Sent, answer, called, get, limited, with};
@@ -21,7 +21,7 @@ async fn told(layer: &RetryAfterLayer, uri: &str) -> Client {
 async fn a_later_request_waits_for_what_was_recorded() {
     let layer = RetryAfterLayer::new();
     let client = told(&layer, "http://vendor.test/a").await;
-    advance(4 * SECOND).await;
+    sleep(4 * SECOND).await;
     let start = Instant::now();
     let later = layer.layer(client.clone()).oneshot(get("http://vendor.test/a")).await.unwrap();
     assert_eq!(later.status(), 200);
@@ -32,7 +32,7 @@ async fn a_later_request_waits_for_what_was_recorded() {
 async fn one_that_does_not_wait_is_refused_with_the_time() {
     let layer = RetryAfterLayer::new();
     let client = told(&layer, "http://vendor.test/a").await;
-    advance(4 * SECOND).await;
+    sleep(4 * SECOND).await;
     let no_wait = layer.layer(client.clone());
     let without_replay = layer.clone().without_replay().layer(client.clone());
     let cooling = [

@@ -1,0 +1,54 @@
+//! The server: one stack for all handlers, so that they share what vendors said.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use axum::routing::get;
+use bytes::Bytes;
+use forbear::{Families, Vendor, body::Replay};
+use http::Request;
+use http_body_util::Empty;
+use hyper_util::client::legacy::{Client, connect::HttpConnector};
+use hyper_util::rt::TokioExecutor;
+
+use super::refusal::{Refused, limited};
+
+/// What handlers need to call the vendor. Cheap to clone; clones share its families.
+#[derive(Clone)]
+pub struct Outbound {
+    vendor: Vendor<Client<HttpConnector, Replay<Empty<Bytes>>>>,
+    families: Families,
+    base: String,
+}
+
+impl Outbound {
+    /// Calls the vendor at `base`, each logical request within `budget`.
+    #[must_use]
+    pub fn new(families: Families, base: String, budget: Duration) -> Self {
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Self { vendor: forbear::stack(&families).budget(budget).service(client), families, base }
+    }
+}
+
+/// `/quote/{symbol}` asks the vendor; `/health` says how the vendor is, and never fails because of it.
+pub fn app(outbound: Outbound) -> Router {
+    Router::new().route("/quote/{symbol}", get(quote)).route("/health", get(health)).with_state(outbound)
+}
+
+async fn quote(State(outbound): State<Outbound>, Path(symbol): Path<String>) -> Result<Response, Refused> {
+    let url = format!("{}/{symbol}", outbound.base.trim_end_matches('/'));
+    let request = Request::get(url).body(Empty::new()).map_err(Refused::client)?;
+    let answer = outbound.vendor.send(request).await?;
+    // The vendor limits this server, not the server its caller.
+    match limited(&answer) {
+        Some(refused) => Err(refused),
+        None => Ok(answer.map(Body::new)),
+    }
+}
+
+async fn health(State(outbound): State<Outbound>) -> String {
+    outbound.families.health().to_string()
+}
