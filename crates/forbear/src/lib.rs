@@ -87,8 +87,8 @@
 //! # }
 //! ```
 //!
-//! The client is called with `Request<`[`Replay`](body::Replay)`<B>>`, so that a body can be sent again, and answers
-//! reach the caller with a [`Peeked`](body::Peeked) body. Both are [`http_body::Body`]s; a client that is generic in its
+//! The client is called with `Request<`[`Replay`]`<B>>`, so that a body can be sent again, and answers
+//! reach the caller with a [`Peeked`] body. Both are [`http_body::Body`]s; a client that is generic in its
 //! body, as hyper-util's is, needs nothing: its body type is inferred, or written as `Replay<B>` where a struct must name
 //! it, see [`Vendor`]. A layer around one that it belongs inside of is reported once with `tracing::error!`, with the fix.
 //!
