@@ -11,6 +11,7 @@ use tower_service::Service;
 use super::admitted::Admitted;
 use super::future::{Asking, CooldownFuture, Origin};
 use crate::body::{BoxError, Peeked};
+use crate::budget::scope;
 use crate::error::UnknownFamily;
 use crate::{Error, Families, clock, host};
 
@@ -42,7 +43,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let now = clock::now();
+        let now = scope::entering().unwrap_or_else(clock::now);
         let name = request.extensions().get::<FamilyName>();
         let host = host::of(request.uri(), request.headers());
         let found = self.families.0.find(request.uri(), host, name);
