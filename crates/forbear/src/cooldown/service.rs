@@ -38,10 +38,12 @@ where
     type Error = Error;
     type Future = CooldownFuture<S, B, S::Future, RB>;
 
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx).map_err(Error::from_inner)
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let now = scope::entering().unwrap_or_else(clock::now);
         let name = request.extensions().get::<FamilyName>();
