@@ -1,7 +1,6 @@
 use std::hash::{BuildHasher, Hasher};
 
 use http::Uri;
-use http::uri::Scheme;
 
 use crate::host::Host;
 
@@ -19,7 +18,7 @@ impl UrlKey {
     #[inline]
     pub(super) fn of(uri: &Uri, host: Option<&str>, hasher: &impl BuildHasher) -> Self {
         let mut hash = hasher.build_hasher();
-        let https = uri.scheme() != Some(&Scheme::HTTP);
+        let https = uri.scheme_str() != Some("http");
         hash.write_u8(u8::from(https));
         let authority = uri.authority().map(http::uri::Authority::as_str).or(host).unwrap_or_default();
         if is_normal(authority) {
