@@ -14,6 +14,9 @@ use crate::rows::Row;
 
 /// The argument of the run under callgrind; the names of the rows follow.
 pub(crate) const INSIDE: &str = "--inside-callgrind";
+/// Behind the names: only over a client that is ready at once, or only over one that is pending once. Callgrind names
+/// the functions in its first file alone.
+pub(crate) const ONLY: [&str; 2] = ["ready", "pending"];
 
 const CALLS: u64 = 1_000;
 const WARM: usize = 100;
@@ -74,9 +77,13 @@ pub(crate) fn callgrind<S: AsRef<OsStr>>(names: &[S]) -> Result<Vec<PathBuf>, St
 
 /// The body of the run under callgrind.
 pub(crate) fn inside(rows: &[Row], names: &[String]) {
+    let only = ONLY.map(|when| names.iter().any(|name| name == when));
     for name in names {
         let Some(row) = rows.iter().find(|row| row.name == name) else { continue };
         for pending in [false, true] {
+            if only[usize::from(!pending)] {
+                continue;
+            }
             let mut call = (row.make)(pending);
             (0..row.round.max(WARM)).for_each(|_| call());
             one_file(&mut call);

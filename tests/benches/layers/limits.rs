@@ -6,12 +6,12 @@ use crate::rows::{self, Row};
 /// By row, over its floor: over a client that is ready at once, and over one that is pending once. A few per cent above
 /// what was counted last; lowered when a call becomes cheaper.
 const LIMITS: [(&str, u64, u64); 6] = [
-    (rows::BUDGET_ALONE, 560, 1_450),
-    (rows::RETRY_AFTER_ALONE, 740, 800),
-    (rows::GATE, 1_200, 1_250),
-    (rows::HEALTHY, 1_600, 1_650),
-    (rows::THREE, 2_600, 3_600),
-    (rows::REPLAY, 4_500, 5_500),
+    (rows::BUDGET_ALONE, 480, 1_270),
+    (rows::RETRY_AFTER_ALONE, 510, 535),
+    (rows::GATE, 1_080, 1_090),
+    (rows::HEALTHY, 1_460, 1_470),
+    (rows::THREE, 2_100, 2_925),
+    (rows::REPLAY, 4_000, 4_800),
 ];
 
 /// The rows that have a limit, and their floors.

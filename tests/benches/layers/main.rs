@@ -4,7 +4,7 @@
 //! |---|---|
 //! | none | measures everything, and prints one table |
 //! | `--check` | counts instructions, and fails where a row is over its limit |
-//! | `--profile ROW` | leaves callgrind's files of one row for `callgrind_annotate` |
+//! | `--profile ROW ready` | leaves callgrind's file of one row for `callgrind_annotate`; or `pending` |
 
 mod allocations;
 mod client;

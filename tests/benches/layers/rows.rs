@@ -38,7 +38,6 @@ pub(crate) const BUDGET_ALONE: &str = "budget alone";
 pub(crate) const RETRY_AFTER_ALONE: &str = "retry-after alone, no replay";
 pub(crate) const HEALTHY: &str = "gate alone, a host of no family";
 pub(crate) const GATE: &str = "gate alone";
-pub(crate) const GATE_MANY: &str = "gate alone, 10,000 families";
 pub(crate) const THREE: &str = "**three layers**";
 pub(crate) const REPLAY: &str = "three layers, replay, 8 headers";
 pub(crate) const TOWER_LIMIT: &str = "tower ConcurrencyLimit";
@@ -79,6 +78,7 @@ pub(crate) fn all() -> Vec<Row> {
     let plain = || RetryAfterLayer::new().without_replay();
     let budget = BudgetLayer::new(BUDGET);
     let healthy = FamilyCooldownLayer::new(Families::builder().build().unwrap());
+    let many = FamilyCooldownLayer::new(self::families(MANY));
     let timeout = TimeoutLayer::new(BUDGET);
     let permits = || GlobalConcurrencyLimitLayer::new(1_000);
     vec![
@@ -89,7 +89,8 @@ pub(crate) fn all() -> Vec<Row> {
         row(RETRY_AFTER_ALONE, FLOOR, one(), plain()),
         row(GATE, FLOOR, one(), gate()),
         row(HEALTHY, FLOOR, one(), healthy),
-        row(GATE_MANY, FLOOR_MANY, Load::to(MANY), FamilyCooldownLayer::new(self::families(MANY))),
+        row("gate alone, one of 10,000 families", FLOOR, one(), many.clone()),
+        row("gate alone, 10,000 families in turn", FLOOR_MANY, Load::to(MANY), many),
         row("three layers, no deadline", FLOOR, one(), (BudgetLayer::unlimited(), plain(), gate())),
         row(THREE, FLOOR, one(), (budget, plain(), gate())),
         row(REPLAY, FLOOR_HEADERS, one().eight_headers(), (budget, RetryAfterLayer::new(), gate())),

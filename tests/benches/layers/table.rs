@@ -24,12 +24,14 @@ pub(crate) fn print(rows: &[Row], measured: &[Measured]) {
     let peers =
         [rows::TOWER, rows::RESILIENCE].map(|name| of(name).map(|(row, measured)| cost(row, measured)));
     println!(
-        "| | instructions, ready / pending | over the floor | ns, ready / pending | two threads, ns each | allocations | × tower's three, instructions / ns | × tower-resilience's three |"
+        "| | instructions, ready / pending | over the floor | ns, ready / pending | two threads, ns each | allocations, over the floor | × tower's three, instructions / ns | × tower-resilience's three |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     for (row, measured) in rows.iter().zip(measured) {
         let (over, nanoseconds) = cost(row, measured);
         let floor = row.name == row.floor;
+        let under = of(row.floor).filter(|_| !floor).map_or(0, |(_, floor)| floor.allocations);
+        let allocations = measured.allocations - under;
         let ratio = |peer: Option<(Count, f64)>| match peer {
             Some((peer, time)) if !floor => {
                 format!("{:.2} / {:.2}", over.pending as f64 / peer.pending as f64, nanoseconds / time)
@@ -47,7 +49,7 @@ pub(crate) fn print(rows: &[Row], measured: &[Measured]) {
             measured
                 .two_threads
                 .map_or(String::new(), |two| { format!("{two:.0} ({:.2}×)", two / measured.nanoseconds.0) }),
-            measured.allocations,
+            allocations,
             ratio(peers[0]),
             ratio(peers[1]),
         );
