@@ -40,9 +40,13 @@ pub(crate) fn from_instant(at: Instant) -> Monotonic {
 /// A number as a point of tokio's clock; one that is too far away is about thirty years from the origin.
 pub(crate) fn to_instant(at: Monotonic) -> Instant {
     let base = base();
-    let since = at.since(Monotonic::ORIGIN);
-    let later = base.checked_add(since.saturating_sub(HEAD_START).min(FAR)).unwrap_or(base);
-    later.checked_sub(HEAD_START.saturating_sub(since)).unwrap_or(later)
+    let origin = Monotonic::ORIGIN.after(HEAD_START);
+    let moved = if at < origin {
+        base.checked_sub(origin.since(at))
+    } else {
+        base.checked_add(at.since(origin).min(FAR))
+    };
+    moved.unwrap_or(base)
 }
 
 /// The wall clock: only for HTTP dates in responses that bear none of their own.

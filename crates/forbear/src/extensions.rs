@@ -71,6 +71,7 @@ pub(crate) struct Turn {
 }
 
 /// The URL that answered, where it is known to differ from the one that was asked.
+#[inline]
 pub(crate) fn effective_uri<B>(response: &Response<B>) -> Option<&Uri> {
     let extensions = response.extensions();
     let ours = extensions.get::<EffectiveUri>().map(|uri| &uri.0);

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Task::Test => plan::test(),
+        Task::Bench => plan::bench(),
         Task::Ci { after_test } => plan::ci(after_test, plan::has_cargo_deny()),
     };
 

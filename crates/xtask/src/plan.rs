@@ -20,6 +20,14 @@ pub(crate) fn test() -> Vec<Step> {
     ]
 }
 
+/// What the layers cost, beside others.
+pub(crate) fn bench() -> Vec<Step> {
+    vec![
+        Step::cargo("bench", ["bench", "--package", "forbear-benches", "--bench", "layers"])
+            .hint("needs valgrind, on Debian `apt-get install valgrind`"),
+    ]
+}
+
 /// The tests, unless they have just been run, and every other check. Installs cargo-deny where it is missing.
 pub(crate) fn ci(after_test: bool, has_cargo_deny: bool) -> Vec<Step> {
     let mut steps = if after_test { Vec::new() } else { test() };
@@ -46,6 +54,13 @@ pub(crate) fn ci(after_test: bool, has_cargo_deny: bool) -> Vec<Step> {
         Step::cargo("deny", ["deny", "--all-features", "check", "bans", "licenses", "sources"])
             .hint("deny.toml says what is allowed, and why"),
     );
+    steps.push(
+        Step::cargo(
+            "instruction limits",
+            ["bench", "--quiet", "--package", "forbear-benches", "--bench", "layers", "--", "--check"],
+        )
+        .hint("tests/benches/layers/limits.rs holds the limits; needs valgrind, on Debian `apt-get install valgrind`"),
+    );
     steps
 }
 
@@ -70,13 +85,16 @@ mod tests {
 
     #[test]
     fn ci_runs_the_tests_once() {
-        let all = ["tests", "example tests", "fmt", "clippy", "doc", "deny"];
+        let all = ["tests", "example tests", "fmt", "clippy", "doc", "deny", "instruction limits"];
         assert_eq!(names(&ci(false, true)), all);
         assert_eq!(names(&ci(true, true)), all[2..]);
     }
 
     #[test]
     fn cargo_deny_is_installed_only_where_it_is_missing() {
-        assert_eq!(names(&ci(true, false)), ["fmt", "clippy", "doc", "install cargo-deny", "deny"]);
+        assert_eq!(
+            names(&ci(true, false)),
+            ["fmt", "clippy", "doc", "install cargo-deny", "deny", "instruction limits"]
+        );
     }
 }

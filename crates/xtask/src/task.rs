@@ -7,8 +7,9 @@ pub(crate) const HELP: &str = "\
 cargo xtask TASK
 
   test               every test of the workspace, doc tests and tests inside examples; builds the examples
-  ci [--after-test]  test, then fmt, clippy, rustdoc and cargo-deny; with --after-test without the tests,
-                     for a caller that has just run them
+  bench              what the layers cost, beside others, in one table; needs valgrind
+  ci [--after-test]  test, then fmt, clippy, rustdoc, cargo-deny and the instruction limits; with --after-test
+                     without the tests, for a caller that has just run them; needs valgrind
   help               this text
 
 Every step runs, also after one that failed. Ends with 0 when all passed, 1 when one failed, 2 when TASK is unknown.";
@@ -20,6 +21,8 @@ pub(crate) enum Task {
     Help,
     /// Run the tests.
     Test,
+    /// Measure.
+    Bench,
     /// Run everything that CI runs.
     Ci {
         /// Whether the tests are left out.
@@ -38,6 +41,7 @@ impl Task {
         let mut task = match name.as_str() {
             "help" | "-h" | "--help" => Self::Help,
             "test" => Self::Test,
+            "bench" => Self::Bench,
             "ci" => Self::Ci { after_test: false },
             _ => return Err(InvalidTask::Unknown(name)),
         };
@@ -88,6 +92,7 @@ mod tests {
     #[test]
     fn known_tasks_are_read() {
         assert_eq!(parse("test"), Ok(Task::Test));
+        assert_eq!(parse("bench"), Ok(Task::Bench));
         assert_eq!(parse("ci"), Ok(Task::Ci { after_test: false }));
         assert_eq!(parse("ci --after-test"), Ok(Task::Ci { after_test: true }));
         assert_eq!(parse("help"), Ok(Task::Help));

@@ -1,7 +1,6 @@
 use std::hash::{BuildHasher, Hasher};
 
 use http::Uri;
-use http::uri::Scheme;
 
 use crate::host::Host;
 
@@ -19,7 +18,7 @@ impl UrlKey {
     #[inline]
     pub(super) fn of(uri: &Uri, host: Option<&str>, hasher: &impl BuildHasher) -> Self {
         let mut hash = hasher.build_hasher();
-        let https = uri.scheme() != Some(&Scheme::HTTP);
+        let https = uri.scheme_str() != Some("http");
         hash.write_u8(u8::from(https));
         let authority = uri.authority().map(http::uri::Authority::as_str).or(host).unwrap_or_default();
         if is_normal(authority) {
@@ -33,11 +32,12 @@ impl UrlKey {
     }
 }
 
-/// Whether an authority is certainly in its normal form, as most are: lower case, and nothing beside a name.
+/// Whether an authority is certainly in its normal form, as most are: no upper case, userinfo, port or trailing dot.
 #[inline]
 fn is_normal(authority: &str) -> bool {
-    let name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
-    authority.as_bytes().iter().all(name) && !authority.ends_with('.')
+    // `@` stands before `A` in ASCII. Looked at as a whole, not up to the first, so that several bytes are at once.
+    let other = |byte: u8| byte.wrapping_sub(b'@') <= b'Z' - b'@' || byte == b':';
+    !authority.bytes().fold(false, |any, byte| any | other(byte)) && !authority.ends_with('.')
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pin_project! {
 }
 
 impl<F> BudgetFuture<F> {
+    #[inline]
     pub(super) const fn new(inner: F, scope: Scope, grace: Duration) -> Self {
         Self { inner: Some(inner), timer: None, scope, grace }
     }
@@ -45,6 +46,7 @@ where
 {
     type Output = Result<T, Error>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let polled = {

@@ -30,6 +30,8 @@ struct Spending {
     announced: bool,
     /// It recorded a deadline for a URL.
     recorded: bool,
+    /// The budget's service is being called, so that `entered` is now.
+    entering: bool,
     /// An attempt met a signal, which lies in [`LAST_SIGNAL`].
     saw: bool,
 }
@@ -42,6 +44,7 @@ const NOTHING: Spending = Spending {
     present: false,
     announced: false,
     recorded: false,
+    entering: false,
     saw: false,
 };
 
@@ -69,7 +72,8 @@ impl Scope {
         let endless = Monotonic::from_nanos(u64::MAX - 1);
         let deadline = budget.deadline().map_or(Monotonic::NEVER, |deadline| deadline.min(endless));
         let left = budget.most_attempts().map_or(UNCOUNTED, std::num::NonZeroU32::get);
-        Self { spending: Spending { entered, deadline, left, present: true, ..NOTHING }, last_signal: None }
+        let spending = Spending { entered, deadline, left, present: true, entering: true, ..NOTHING };
+        Self { spending, last_signal: None }
     }
 
     /// Puts it in scope until the guard is dropped, nested in what is in scope already.
@@ -138,6 +142,7 @@ impl Drop for Entered<'_> {
             self.scope.last_signal = last;
             inside.saw = false;
         }
+        inside.entering = false;
         self.scope.spending = inside;
         CURRENT.set(*outer);
     }
@@ -166,6 +171,13 @@ pub(crate) fn budget() -> Budget {
 pub(crate) fn entered() -> Option<Monotonic> {
     let current = CURRENT.get();
     current.present.then_some(current.entered)
+}
+
+/// When the logical request in scope entered, where it enters right now: the clock was just read.
+#[inline]
+pub(crate) fn entering() -> Option<Monotonic> {
+    let current = CURRENT.get();
+    current.entering.then_some(current.entered)
 }
 
 /// How many attempts the logical request in scope has sent.
@@ -310,6 +322,20 @@ mod tests {
         assert_eq!(outer.take_last_signal().as_deref(), Some(&*signal));
         assert_eq!(inner.take_last_signal().as_deref(), Some(&*signal));
         assert!(last_signal().is_none());
+    }
+
+    #[test]
+    fn the_time_of_entering_is_now_only_until_the_call_returns() {
+        let entered = Monotonic::ORIGIN.after(Duration::from_secs(5));
+        let mut scope = Scope::new(entered, Budget::UNLIMITED);
+        assert_eq!(entering(), None);
+        {
+            let _call = scope.enter();
+            assert_eq!(entering(), Some(entered));
+        }
+        let _poll = scope.enter();
+        assert_eq!(entering(), None);
+        assert_eq!(super::entered(), Some(entered));
     }
 
     #[test]

@@ -33,10 +33,12 @@ where
     type Error = Error;
     type Future = BudgetFuture<S::Future>;
 
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx).map_err(Error::from_inner)
     }
 
+    #[inline]
     fn call(&mut self, mut request: Request<B>) -> BudgetFuture<S::Future> {
         let now = clock::now();
         let own = Limits::new(self.layer.total.map(|total| now.after(total)), self.layer.attempts);

@@ -79,6 +79,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
+    #[inline]
     pub(super) const fn new(uri: Uri, families: FamiliesId, dialect: Dialect) -> Self {
         Self { uri, families, dialect, observed: true }
     }
@@ -89,6 +90,7 @@ impl Origin {
 }
 
 impl<S, B, F, RB: Body> CooldownFuture<S, B, F, RB> {
+    #[inline]
     pub(super) fn sent(attempt: F, admitted: Admitted, origin: Origin) -> Self {
         Self { state: State::Sent { attempt }, admitted, origin }
     }
@@ -118,6 +120,7 @@ where
 {
     type Output = Result<Response<Peeked<RB>>, Error>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {

@@ -11,6 +11,7 @@ use tower_service::Service;
 use super::admitted::Admitted;
 use super::future::{Asking, CooldownFuture, Origin};
 use crate::body::{BoxError, Peeked};
+use crate::budget::scope;
 use crate::error::UnknownFamily;
 use crate::{Error, Families, clock, host};
 
@@ -37,12 +38,14 @@ where
     type Error = Error;
     type Future = CooldownFuture<S, B, S::Future, RB>;
 
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx).map_err(Error::from_inner)
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let now = clock::now();
+        let now = scope::entering().unwrap_or_else(clock::now);
         let name = request.extensions().get::<FamilyName>();
         let host = host::of(request.uri(), request.headers());
         let found = self.families.0.find(request.uri(), host, name);

@@ -48,6 +48,7 @@ pin_project! {
 }
 
 impl<S, B, F, RB> RetryAfterFuture<S, B, F, RB> {
+    #[inline]
     pub(super) fn sent(
         attempt: F,
         saved: Option<Box<Saved<S, B>>>,
@@ -95,6 +96,7 @@ where
 {
     type Output = Result<Response<RB>, Error>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let memory = Memory { key: *this.key, deadlines: *this.deadlines, recorded: this.recorded };

@@ -61,6 +61,7 @@ pub(super) struct Logical<'a, S, B> {
 
 impl<S, B> Logical<'_, S, B> {
     /// An attempt ended.
+    #[inline]
     pub(super) fn answered<F, RB: Body>(&mut self, answer: Result<Response<RB>, Error>) -> Next<F, RB> {
         match answer {
             Ok(response) => match said(&response) {
@@ -256,6 +257,7 @@ struct Limited {
 }
 
 /// Reads what the gate found, or, where there is none, the head by the standard dialect.
+#[inline]
 fn said<RB>(response: &Response<RB>) -> Option<Limited> {
     let extensions = response.extensions();
     if let Some(signal) = extensions.get::<Signal>() {

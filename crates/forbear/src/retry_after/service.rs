@@ -45,10 +45,12 @@ where
     type Error = Error;
     type Future = RetryAfterFuture<S, B, S::Future, RB>;
 
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx).map_err(Error::from_inner)
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let deadlines = &*self.layer.deadlines;
         let id = deadlines.id();

@@ -1,0 +1,43 @@
+//! How many instructions the layers may cost: a check that fails on a regression, part of `cargo xtask ci`.
+
+use crate::instructions::Count;
+use crate::rows::{self, Row};
+
+/// By row, over its floor: over a client that is ready at once, and over one that is pending once. A few per cent above
+/// what was counted last; lowered when a call becomes cheaper.
+const LIMITS: [(&str, u64, u64); 6] = [
+    (rows::BUDGET_ALONE, 480, 1_270),
+    (rows::RETRY_AFTER_ALONE, 510, 535),
+    (rows::GATE, 1_080, 1_090),
+    (rows::HEALTHY, 1_460, 1_470),
+    (rows::THREE, 2_100, 2_925),
+    (rows::REPLAY, 4_000, 4_800),
+];
+
+/// The rows that have a limit, and their floors.
+pub(crate) fn limited(rows: &[Row]) -> Vec<&Row> {
+    let has_limit = |name| LIMITS.iter().any(|(limited, ..)| *limited == name);
+    rows.iter().filter(|row| row.name == row.floor || has_limit(row.name)).collect()
+}
+
+/// Prints every row beside its limit; false where one is over it.
+pub(crate) fn hold(rows: &[&Row], counts: &[Count]) -> bool {
+    let counted = |name| rows.iter().zip(counts).find(|(row, _)| row.name == name);
+    let mut held = true;
+    println!("{:<34} {:>10} {:>10}   instructions over its floor", "", "counted", "limit");
+    for (name, ready, pending) in LIMITS {
+        let Some((row, count)) = counted(name) else {
+            println!("{name}: no such row");
+            held = false;
+            continue;
+        };
+        let Some((_, floor)) = counted(row.floor) else { continue };
+        let over = count.over(*floor);
+        for (when, counted, limit) in [("ready", over.ready, ready), ("pending", over.pending, pending)] {
+            let verdict = if counted > limit { "TOO MANY" } else { "" };
+            held &= counted <= limit;
+            println!("{name:<34} {counted:>10} {limit:>10}   {when} {verdict}");
+        }
+    }
+    held
+}
