@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use forbear::body::Replay;
-use forbear::{BudgetLayer, Error, FamilyCooldownLayer, RetryAfterLayer};
+use forbear::{BudgetLayer, Error, Families, Family, FamilyCooldownLayer, HealthPhase, RetryAfterLayer};
 use forbear_mock::{MockVendor, Reply, reply};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body as _;
@@ -109,7 +109,8 @@ async fn a_fault_retry_between_the_layers_repeats_what_a_key_allows() {
 async fn a_refused_connection_is_the_clients_error_and_cools_nobody() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let client = Client::builder(TokioExecutor::new()).build_http::<Replay<Full<Bytes>>>();
-    let families = automatic();
+    let family = Family::new("closed").host(closed.to_string());
+    let families = Families::builder().family(family).build().unwrap();
     let vendor = forbear::stack(&families).budget(30 * SECOND).service(client.clone());
     let refused = || Request::post(format!("http://{closed}/")).body(Full::from("order 7")).unwrap();
     for _ in 0..3 {
@@ -117,5 +118,7 @@ async fn a_refused_connection_is_the_clients_error_and_cools_nobody() {
         let error = error.downcast::<hyper_util::client::legacy::Error>().unwrap();
         assert!(error.is_connect());
     }
-    assert!(families.health().families.is_empty());
+    let health = families.health();
+    let closed = health.family("closed").unwrap();
+    assert_eq!((closed.phase, closed.signals, closed.attempts), (HealthPhase::Open, 0, 3));
 }
