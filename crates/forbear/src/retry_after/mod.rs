@@ -26,6 +26,8 @@
 //!
 //! Deadlines are also recorded by URL (scheme, host, path; of the URL that answered, after redirects): a later logical
 //! request honours them, even without [`FamilyCooldownLayer`](crate::FamilyCooldownLayer) below.
+//! A URL is left alone for at most its family's `max_advertised`, or 24 h where it has no family; the request that met the
+//! answer is told the full hint.
 //!
 //! **Place in the order.** Inside [`BudgetLayer`](crate::BudgetLayer), outside
 //! [`FamilyCooldownLayer`](crate::FamilyCooldownLayer).
