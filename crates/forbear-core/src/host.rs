@@ -3,7 +3,7 @@
 use crate::url::without_userinfo;
 
 /// The longest host name that can exist (RFC 1035 section 2.3.4), with room for a port.
-const LONGEST: usize = 262;
+pub(crate) const LONGEST: usize = 262;
 
 /// A normalised host, kept on the stack.
 pub(crate) struct Host {
@@ -56,6 +56,14 @@ impl Host {
     }
 }
 
+/// Whether an authority is certainly in its normal form, as most are: no upper case, userinfo, port or trailing dot.
+#[inline]
+pub(crate) fn is_normal(authority: &str) -> bool {
+    // `@` stands before `A` in ASCII. Looked at as a whole, not up to the first, so that several bytes are at once.
+    let other = |byte: u8| byte.wrapping_sub(b'@') <= b'Z' - b'@' || byte == b':';
+    !authority.bytes().fold(false, |any, byte| any | other(byte)) && !authority.ends_with('.')
+}
+
 /// `host:port` apart; an IPv6 address keeps its brackets.
 pub(crate) fn split_port(authority: &str) -> (&str, Option<&str>) {
     match authority.rsplit_once(':') {
@@ -88,6 +96,17 @@ mod tests {
         assert_eq!(both("api.example.com:443", false).1, "api.example.com:443");
         assert_eq!(both("[::1]:8080", false), ("[::1]".into(), "[::1]:8080".into()));
         assert_eq!(both("[2001:DB8::1]", true).0, "[2001:db8::1]");
+        for (authority, normal) in [
+            ("api.example.com", true),
+            ("[::1]", false),
+            ("API.example.com", false),
+            ("u@api.example.com", false),
+            ("api.example.com.", false),
+            ("api.example.com:80", false),
+        ] {
+            assert_eq!(is_normal(authority), normal, "{authority}");
+            assert!(!normal || both(authority, true) == (authority.to_owned(), authority.to_owned()));
+        }
         assert!(Host::of("", true).is_none() && Host::of("u@:80", false).is_none());
         assert!(Host::of(&"a".repeat(300), true).is_none());
     }

@@ -63,11 +63,20 @@ impl Deref for Signal {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoSignal;
 
+/// Response extension: the URL that was asked, kept by the gate for the layer that records its deadline.
+#[derive(Clone)]
+pub(crate) struct AskedUri(pub(crate) Uri);
+
 /// Request extension: a logical request that comes back from a wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turn {
     pub(crate) entered: Monotonic,
     pub(crate) grant: Option<GrantId>,
+}
+
+/// The URL that was asked, where a gate kept it.
+pub(crate) fn asked_uri<B>(response: &Response<B>) -> Option<&Uri> {
+    response.extensions().get::<AskedUri>().map(|uri| &uri.0)
 }
 
 /// The URL that answered, where it is known to differ from the one that was asked.

@@ -138,6 +138,8 @@ pub mod cooldown;
 #[cfg(feature = "retry-after")]
 pub mod retry_after;
 
+#[cfg(any(feature = "retry-after", feature = "cooldown"))]
+mod beneath;
 pub mod body;
 mod clock;
 pub mod error;

@@ -2,7 +2,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use http::Uri;
 
-use crate::host::Host;
+use crate::host::{Host, is_normal};
 
 /// What a deadline is recorded under: scheme, lower-case authority without userinfo, default port and trailing dot,
 /// and path; no query. Kept as keyed 64-bit hashes, so that a million cost little and nobody can choose collisions.
@@ -30,14 +30,6 @@ impl UrlKey {
         hash.write(uri.path().as_bytes());
         Self { url: hash.finish(), authority }
     }
-}
-
-/// Whether an authority is certainly in its normal form, as most are: no upper case, userinfo, port or trailing dot.
-#[inline]
-fn is_normal(authority: &str) -> bool {
-    // `@` stands before `A` in ASCII. Looked at as a whole, not up to the first, so that several bytes are at once.
-    let other = |byte: u8| byte.wrapping_sub(b'@') <= b'Z' - b'@' || byte == b':';
-    !authority.bytes().fold(false, |any, byte| any | other(byte)) && !authority.ends_with('.')
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Dialect {
     #[must_use]
     #[inline]
     pub fn may_limit(&self, status: StatusCode) -> bool {
-        self.rules.limit(status).is_some()
+        self.rules.from() <= status && self.rules.limit(status).is_some()
     }
 
     /// What the head of a response says. `wall` is the caller's wall clock, the reference of HTTP dates in a

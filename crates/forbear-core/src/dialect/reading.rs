@@ -17,6 +17,7 @@ pub enum Verdict {
 impl Verdict {
     /// The verdict on an unclassified response that comes from the vendor itself.
     #[must_use]
+    #[inline]
     pub fn unclassified(status: StatusCode) -> Self {
         match status.as_u16() {
             200..400 | 404 | 409 | 422 => Self::Good,

@@ -17,8 +17,13 @@ pub(super) struct Rules {
 }
 
 impl Rules {
+    /// The first status that may be a signal: one comparison settles what lies below it, and so all success.
+    #[inline]
+    pub(super) fn from(&self) -> StatusCode {
+        self.limits.first().map_or(StatusCode::OK, |limit| limit.status)
+    }
+
     pub(super) fn limit(&self, status: StatusCode) -> Option<&Limit> {
-        // One comparison settles what lies below the first, and so all success.
         self.limits.iter().take_while(|limit| limit.status <= status).find(|limit| limit.status == status)
     }
 }

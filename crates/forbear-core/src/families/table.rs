@@ -5,7 +5,7 @@ use http::Uri;
 
 use crate::dialect::Dialect;
 use crate::gate::Gate;
-use crate::host::Host;
+use crate::host::{Host, LONGEST, is_normal};
 use crate::living::{Id, Living};
 use crate::time::Monotonic;
 
@@ -103,23 +103,27 @@ impl Families {
         };
         let table = &self.0.table;
         // As sent, most authorities are in their normal form already.
-        if let Some(member) = table.hosts.get(authority).and_then(|entry| table.member(entry, uri.path())) {
+        if let Some(member) = table.hosts.get(authority).and_then(|entry| table.member(entry, uri)) {
             return Found::Member(member);
+        }
+        if is_normal(authority) && !authority.is_empty() && authority.len() <= LONGEST {
+            return self.unknown(Some(authority));
         }
         let https = uri.scheme() != Some(&http::uri::Scheme::HTTP);
         let Some(host) = Host::of(authority, https) else { return self.unknown(None) };
         let entries = [host.full(), host.name()].into_iter().filter_map(|host| table.hosts.get(host));
-        match entries.filter_map(|entry| table.member(entry, uri.path())).next() {
+        match entries.filter_map(|entry| table.member(entry, uri)).next() {
             Some(member) => Found::Member(member),
-            None => self.unknown(Some(&host)),
+            None => self.unknown(Some(host.full())),
         }
     }
 
-    fn unknown(&self, host: Option<&Host>) -> Found<'_> {
+    /// `host` in its normal form.
+    fn unknown(&self, host: Option<&str>) -> Found<'_> {
         match (self.0.table.unknown, host) {
             (Unknown::Refuse, _) => Found::Unknown,
             (Unknown::PerHost, Some(host)) => {
-                self.0.automatic.get(host.full()).map_or(Found::Healthy, Found::Automatic)
+                self.0.automatic.get(host).map_or(Found::Healthy, Found::Automatic)
             }
             (Unknown::PerHost, None) | (Unknown::PassThrough, _) => Found::PassThrough,
         }
@@ -178,8 +182,9 @@ impl FamiliesId {
 
 impl Table {
     #[inline]
-    fn member(&self, entry: &HostEntry, path: &str) -> Option<&Arc<Member>> {
-        let at = if entry.has_paths { entry.paths.at(path).ok().map(|found| *found.value) } else { None };
+    fn member(&self, entry: &HostEntry, uri: &Uri) -> Option<&Arc<Member>> {
+        let by_path = || entry.paths.at(uri.path()).ok().map(|found| *found.value);
+        let at = if entry.has_paths { by_path() } else { None };
         at.or(entry.whole).and_then(|at| self.members.get(at))
     }
 }

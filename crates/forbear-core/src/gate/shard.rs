@@ -27,7 +27,8 @@ pub(super) struct Shard {
     mean: AtomicU64,
     deviation: AtomicU64,
     samples: AtomicU32,
-    total: AtomicU64,
+    /// Attempts of the generations before.
+    earlier: AtomicU64,
     tally: Tally,
 }
 
@@ -116,6 +117,8 @@ impl Shard {
     fn enter(&self, age: u64) -> bool {
         let counted = self.age.load(Relaxed);
         if counted < age {
+            let sent = u64::from(self.sent.load(Relaxed));
+            self.earlier.store(self.earlier.load(Relaxed).saturating_add(sent), Relaxed);
             for count in [&self.sent, &self.good, &self.neutral] {
                 count.store(0, Relaxed);
             }
@@ -128,8 +131,8 @@ impl Shard {
     #[inline]
     pub(super) fn sent(&self, age: u64, now: Monotonic) -> u32 {
         self.tally.count(now);
-        self.total.store(self.total.load(Relaxed).saturating_add(1), Relaxed);
         if !self.enter(age) {
+            self.earlier.store(self.earlier.load(Relaxed).saturating_add(1), Relaxed);
             return 0;
         }
         let before = self.sent.load(Relaxed);
@@ -163,7 +166,7 @@ impl Shard {
 
     /// Adds what this thread did of the generation of this age to `served`.
     pub(super) fn add_to(&self, served: &mut Served, age: u64, now: Monotonic) {
-        served.total = served.total.saturating_add(self.total.load(Relaxed));
+        served.total = served.total.saturating_add(self.earlier.load(Relaxed)).saturating_add(self.sent.load(Relaxed).into());
         if self.age.load(Relaxed) != age {
             return;
         }

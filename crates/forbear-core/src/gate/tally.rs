@@ -10,7 +10,8 @@ pub(super) const REACH: Duration = Duration::from_secs(10);
 const TENTH: u64 = 100_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// Attempts by the time they were sent: cells of 100 ms for the last ten seconds, of 1 s for the last minute.
+/// Attempts by the time they were sent: in cells of 100 ms, which are added to cells of 1 s when they are used again,
+/// 12.8 s later. So the last ten seconds are always in the former, and the last minute in both together.
 ///
 /// One thread writes, others may read: plain loads and stores, no read-modify-write.
 #[derive(Debug)]
@@ -29,17 +30,37 @@ impl Tally {
     /// Counts one attempt sent at `now`.
     #[inline]
     pub(super) fn count(&self, now: Monotonic) {
-        bump(&self.fine, now.as_nanos() / TENTH);
-        bump(&self.coarse, now.as_nanos() / SECOND);
+        let span = now.as_nanos() / TENTH;
+        let Some(slot) = slot(&self.fine, span) else { return };
+        let cell = slot.load(Relaxed);
+        if cell >> COUNT_BITS != span {
+            self.turn(slot, cell, span);
+        } else if cell & COUNT < COUNT {
+            slot.store(cell.wrapping_add(1), Relaxed);
+        }
+    }
+
+    /// A cell is used again.
+    #[cold]
+    fn turn(&self, used: &AtomicU64, cell: u64, span: u64) {
+        let (second, counted) = ((cell >> COUNT_BITS) / (SECOND / TENTH), cell & COUNT);
+        if let Some(slot) = slot(&self.coarse, second) {
+            let known = slot.load(Relaxed);
+            // What lay there through a quiet time may be older than what its second's cell holds by now.
+            if known >> COUNT_BITS <= second {
+                let before = if known >> COUNT_BITS == second { known & COUNT } else { 0 };
+                slot.store(second << COUNT_BITS | before.saturating_add(counted).min(COUNT), Relaxed);
+            }
+        }
+        used.store(span << COUNT_BITS | 1, Relaxed);
     }
 
     /// Attempts sent in the last ten seconds and in the last minute.
     pub(super) fn recent(&self, now: Monotonic) -> (u64, u64) {
-        let (fine, coarse) = (now.as_nanos() / TENTH, now.as_nanos() / SECOND);
-        (
-            sum(&self.fine, |span| span <= fine && span > fine.saturating_sub(100)),
-            sum(&self.coarse, |span| span <= coarse && span > coarse.saturating_sub(60)),
-        )
+        let (tenth, second) = (now.as_nanos() / TENTH, now.as_nanos() / SECOND);
+        let tenths = |most: u64| sum(&self.fine, |span| span <= tenth && span > tenth.saturating_sub(most));
+        let older = sum(&self.coarse, |span| span <= second && span > second.saturating_sub(60));
+        (tenths(100), tenths(600).saturating_add(older))
     }
 
     /// Attempts sent in the cell of `sent` or later: what cannot be told apart from what was sent at the same time.
@@ -50,19 +71,17 @@ impl Tally {
 }
 
 /// A cell holds the number of its span in the high 40 bits and the count in the low 24.
+const COUNT_BITS: u32 = 24;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+
 #[inline]
-fn bump(cells: &[AtomicU64], span: u64) {
-    let at = usize::try_from(span).unwrap_or(usize::MAX) & cells.len().saturating_sub(1);
-    if let Some(slot) = cells.get(at) {
-        let cell = slot.load(Relaxed);
-        let counted = if cell >> 24 == span { cell & 0xff_ffff } else { 0 };
-        slot.store(span << 24 | counted.saturating_add(1).min(0xff_ffff), Relaxed);
-    }
+fn slot(cells: &[AtomicU64], span: u64) -> Option<&AtomicU64> {
+    cells.get(usize::try_from(span).unwrap_or(usize::MAX) & cells.len().saturating_sub(1))
 }
 
 fn sum(cells: &[AtomicU64], within: impl Fn(u64) -> bool) -> u64 {
     let cells = cells.iter().map(|slot| slot.load(Relaxed));
-    cells.filter(|cell| within(cell >> 24)).map(|cell| cell & 0xff_ffff).fold(0, u64::saturating_add)
+    cells.filter(|cell| within(cell >> COUNT_BITS)).map(|cell| cell & COUNT).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -83,5 +102,32 @@ mod tests {
         assert_eq!(tally.recent(now.after(Duration::from_secs(70))), (0, 0));
         assert_eq!(tally.not_before(now), 3);
         assert_eq!(tally.not_before(now.before(Duration::from_secs(1))), 6);
+    }
+
+    #[test]
+    fn the_last_minute_is_whole_whatever_the_pace_and_after_a_quiet_time() {
+        for (gap, calls) in [(10, 10_000), (130, 2_000), (999, 300), (12_799, 20), (12_801, 20)] {
+            let tally = Tally::default();
+            let gap = Duration::from_millis(gap);
+            let mut now = Monotonic::from_nanos(5_000_000 * SECOND);
+            let mut sent = Vec::new();
+            for call in 0..calls {
+                // One pause of five minutes, in the middle.
+                now = now.after(if call == calls / 2 { Duration::from_secs(300) } else { gap });
+                tally.count(now);
+                sent.push(now);
+                let within = |span: u64| {
+                    let from = now.before(Duration::from_secs(span));
+                    sent.iter().rev().take_while(|at| **at > from).count()
+                };
+                let (ten, minute) = tally.recent(now);
+                for (counted, exact, margin) in [(ten, within(10), 100), (minute, within(60), 1_000)] {
+                    let most = u128::try_from(exact).unwrap();
+                    let at_edge = margin / gap.as_millis() + 1;
+                    assert!(u128::from(counted) <= most, "{gap:?} {call}: {counted} of {exact}");
+                    assert!(u128::from(counted) + at_edge >= most, "{gap:?} {call}: {counted} of {exact}");
+                }
+            }
+        }
     }
 }

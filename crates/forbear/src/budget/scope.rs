@@ -80,15 +80,17 @@ impl Scope {
     #[inline]
     pub(super) fn enter(&mut self) -> Entered<'_> {
         let outer = CURRENT.get();
-        let inside = &mut self.spending;
-        inside.deadline = inside.deadline.min(outer.deadline);
-        inside.left = inside.left.min(outer.left);
-        inside.recorded |= outer.recorded;
-        if let Some(signal) = self.last_signal.take() {
-            swap_last_signal(Some(signal));
-            inside.saw = true;
+        if outer.present {
+            let inside = &mut self.spending;
+            inside.deadline = inside.deadline.min(outer.deadline);
+            inside.left = inside.left.min(outer.left);
+            inside.recorded |= outer.recorded;
         }
-        CURRENT.set(*inside);
+        if self.last_signal.is_some() {
+            self.spending.saw = true;
+            swap_last_signal(self.last_signal.take());
+        }
+        CURRENT.set(self.spending);
         Entered { scope: self, outer }
     }
 
@@ -121,6 +123,19 @@ impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
         let mut inside = CURRENT.get();
+        if self.outer.present || inside.saw {
+            self.tell(&mut inside);
+        }
+        inside.entering = false;
+        self.scope.spending = inside;
+        CURRENT.set(self.outer);
+    }
+}
+
+impl Entered<'_> {
+    /// Tells the budget around what was spent, and keeps the last signal.
+    #[inline(never)]
+    fn tell(&mut self, inside: &mut Spending) {
         let outer = &mut self.outer;
         if outer.present {
             let before = self.scope.spending.attempts;
@@ -142,9 +157,6 @@ impl Drop for Entered<'_> {
             self.scope.last_signal = last;
             inside.saw = false;
         }
-        inside.entering = false;
-        self.scope.spending = inside;
-        CURRENT.set(*outer);
     }
 }
 

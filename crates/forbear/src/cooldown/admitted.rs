@@ -76,6 +76,18 @@ fn observe(ticket: &Ticket, outcome: Outcome<'_>) -> Option<Observed> {
 impl Drop for Admitted {
     #[inline]
     fn drop(&mut self) {
+        // Settled, as most are when they are dropped.
+        if self.ticket.is_none() && self.pending.is_none() {
+            return;
+        }
+        self.abandon();
+    }
+}
+
+impl Admitted {
+    /// Its caller went away before its outcome was known.
+    #[cold]
+    fn abandon(&mut self) {
         if let Some(pending) = self.pending.take() {
             pending.settle(self);
         }

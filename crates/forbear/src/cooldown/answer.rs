@@ -9,14 +9,14 @@ use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Gate, Observed, Outcome};
 use forbear_core::signal::{Scope, Signal as Said};
 use forbear_core::url::RedactedUrl;
-use http::{HeaderMap, Response, Uri, header};
+use http::{HeaderMap, Response, StatusCode, Uri, header};
 use http_body::Body;
 use tokio::time::Instant;
 
 use super::admitted::Admitted;
 use super::future::Origin;
 use crate::body::{Peek, Peeked};
-use crate::extensions::{NoSignal, Signal, effective_uri};
+use crate::extensions::{AskedUri, NoSignal, Signal, effective_uri};
 use crate::{budget, clock, events};
 
 /// How long a limited answer's body is waited for.
@@ -36,6 +36,22 @@ pub(super) struct Look {
     effective: Option<Uri>,
 }
 
+/// Whether the status of an answer settles what it means: it cannot be a signal, its own family was open, and nobody
+/// redirected the client.
+#[inline]
+pub(super) fn is_plain<RB>(response: &Response<RB>, admitted: &Admitted, origin: &Origin) -> bool {
+    origin.observed
+        && admitted.was_open()
+        && !origin.dialect.may_limit(response.status())
+        && effective_uri(response).is_none_or(|uri| *uri == origin.uri)
+}
+
+/// What the status of an answer says that is no signal.
+#[inline]
+pub(super) fn is_good(status: StatusCode) -> bool {
+    matches!(Verdict::unclassified(status), Verdict::Good)
+}
+
 /// Judges an answer by its head; the verdict falls here, or after a look at the body.
 pub(super) fn judge<RB: Body>(
     response: Response<RB>,
@@ -44,16 +60,17 @@ pub(super) fn judge<RB: Body>(
 ) -> Judged<RB> {
     let status = response.status();
     if !origin.observed {
-        return Judged::Return(response.map(Peeked::plain));
+        let mut response = response.map(Peeked::plain);
+        // Whoever stands above may read it.
+        if origin.dialect.may_limit(status) {
+            response.extensions_mut().insert(AskedUri(origin.uri.clone()));
+        }
+        return Judged::Return(response);
     }
     let effective = effective_uri(&response).filter(|uri| **uri != origin.uri).cloned();
-    if effective.is_none() && admitted.was_open() && !origin.dialect.may_limit(status) {
-        admitted.settle(matches!(Verdict::unclassified(status), Verdict::Good));
-        return Judged::Return(response.map(Peeked::plain));
-    }
     let reading = origin.dialect.read_head(status, response.headers(), clock::wall());
     let look = origin.dialect.wants_body(&reading)
-        && is_plain(response.headers())
+        && is_uncoded(response.headers())
         && !response.body().is_end_stream();
     let (head, body) = response.into_parts();
     let look_at = Box::new(Look { head, reading, effective });
@@ -74,7 +91,7 @@ fn look_until() -> Instant {
 }
 
 /// Whether a body can be read as it is on the wire.
-fn is_plain(headers: &HeaderMap) -> bool {
+fn is_uncoded(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::CONTENT_ENCODING)
         .iter()
@@ -150,6 +167,7 @@ impl Look {
                 let (gate, observed) = settle_signal(&signal, from, admitted);
                 let retry_at = observed.and_then(|observed| observed.retry_at);
                 head.extensions.insert(Signal { said: Arc::new(signal), retry_at, gate });
+                head.extensions.insert(AskedUri(origin.uri.clone()));
             }
             verdict => {
                 let good = matches!(verdict, Verdict::Good);

@@ -14,7 +14,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::admitted::Admitted;
-use super::answer::{Judged, Look, judge};
+use super::answer::{Judged, Look, is_good, is_plain, judge};
 use crate::body::{BoxError, Peek, Peeked};
 use crate::budget;
 use crate::error::Cooling;
@@ -131,6 +131,10 @@ where
                 StateProj::Sent { attempt } => {
                     this.admitted.polled = true;
                     match ready!(attempt.poll(cx)) {
+                        Ok(response) if is_plain(&response, this.admitted, this.origin) => {
+                            this.admitted.settle(is_good(response.status()));
+                            Next::Return(Ok(response.map(Peeked::plain)))
+                        }
                         Ok(response) => match judge(response, this.admitted, this.origin) {
                             Judged::Return(response) => Next::Return(Ok(response)),
                             Judged::Look(peek, look) => Next::Go(State::Look { peek, look: Some(look) }),

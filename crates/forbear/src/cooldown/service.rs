@@ -13,7 +13,7 @@ use super::future::{Asking, CooldownFuture, Origin};
 use crate::body::{BoxError, Peeked};
 use crate::budget::scope;
 use crate::error::UnknownFamily;
-use crate::{Error, Families, clock, host};
+use crate::{Error, Families, beneath, clock, host};
 
 /// Asks the gate of a request's family before every attempt. See the [module](super).
 #[derive(Debug, Clone)]
@@ -40,6 +40,7 @@ where
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        beneath::gate();
         self.inner.poll_ready(cx).map_err(Error::from_inner)
     }
 

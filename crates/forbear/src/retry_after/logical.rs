@@ -21,7 +21,7 @@ use super::wait::{Wait, Waited};
 use crate::body::{BoxError, Drain, Replay};
 use crate::budget::{self, scope};
 use crate::error::{Cooling, Spent};
-use crate::extensions::{NoSignal, Signal, effective_uri};
+use crate::extensions::{NoSignal, Signal, asked_uri, effective_uri};
 use crate::{Error, clock, events};
 
 /// How much of a discarded answer is read so that its connection can be used again, and for how long.
@@ -46,7 +46,7 @@ pub(super) struct Parked {
 
 /// Where deadlines are remembered, and for which URL.
 pub(super) struct Memory<'a> {
-    /// `None` where the saved request knows its URL.
+    /// `None` where the saved request, or the gate below, knows its URL.
     pub(super) key: Option<UrlKey>,
     pub(super) deadlines: DeadlinesId,
     /// Whether this logical request recorded one before.
@@ -86,7 +86,9 @@ impl<S, B> Logical<'_, S, B> {
             // What its family may not record, a URL of it may not either.
             let most = gate.as_ref().map_or(LONGEST_RECORDED, |gate| gate.max_advertised());
             let saved = self.saved.as_ref().map(|saved| saved.target());
+            let asked = if self.memory.key.is_none() { asked_uri(&response) } else { None };
             let target = effective_uri(&response).map(|uri| (uri, None)).or(saved);
+            let target = target.or_else(|| asked.map(|uri| (uri, None)));
             self.memory.record(target, now.after(delay.duration.min(most)), now);
         }
         let Some(saved) = self.saved else { return Next::Return(Ok(response)) };

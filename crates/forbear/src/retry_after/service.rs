@@ -10,18 +10,20 @@ use super::layer::RetryAfterLayer;
 use super::saved::Saved;
 use crate::body::{BoxError, Replay};
 use crate::error::Cooling;
-use crate::{Error, NoWait, clock, host};
+use crate::{Error, NoWait, beneath, clock, host};
 
 /// Waits as vendors ask, within the budget, and sends again. See the [module](super).
 #[derive(Debug, Clone)]
 pub struct RetryAfterService<S> {
     inner: S,
     layer: RetryAfterLayer,
+    /// Whether what was made ready last has a gate in it, which keeps the URL of what it sends.
+    gate: bool,
 }
 
 impl<S> RetryAfterService<S> {
     pub(super) const fn new(inner: S, layer: RetryAfterLayer) -> Self {
-        Self { inner, layer }
+        Self { inner, layer, gate: false }
     }
 }
 
@@ -47,7 +49,9 @@ where
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx).map_err(Error::from_inner)
+        let (ready, gate) = beneath::look(|| self.inner.poll_ready(cx));
+        self.gate = gate;
+        ready.map_err(Error::from_inner)
     }
 
     #[inline]
@@ -62,7 +66,8 @@ where
                 self.unready();
                 return RetryAfterFuture::failed(refused(until, &request), id);
             }
-            let key = Some(key());
+            let kept = self.gate && request.uri().authority().is_some();
+            let key = if kept { None } else { Some(key()) };
             return RetryAfterFuture::sent(self.inner.call(request.map(Replay::plain)), None, key, id);
         };
         let (head, body) = request.into_parts();

@@ -1,6 +1,6 @@
 //! The map of deadlines, by URL.
 
-use forbear::{EffectiveUri, NoWait, RefusalCause, RetryAfterLayer};
+use forbear::{EffectiveUri, Families, Family, FamilyCooldownLayer, NoWait, RefusalCause, RetryAfterLayer, Unknown};
 use http::Response;
 use http_body_util::Full;
 use tokio::time::{Instant, sleep};
@@ -176,4 +176,51 @@ async fn what_a_host_field_holds_beside_the_host_is_never_shown() {
     assert_eq!(cooling.family(), "vendor.test");
     let shown = format!("{cooling} {cooling:?}");
     assert!(!shown.contains("S1") && !shown.contains("S2"), "{shown}");
+}
+
+/// Without replay a request does not keep its URL; a gate below does that, if there is one in the same task.
+#[tokio::test(start_paused = true)]
+async fn without_replay_the_url_is_recorded_whatever_stands_below() {
+    let registered = || Families::builder().family(Family::new("vendor").host("vendor.test"));
+    let pass_through = Families::builder().unknown(Unknown::PassThrough);
+    for (below, families) in [
+        ("a registered family", Some(registered())),
+        ("an automatic family", Some(Families::builder())),
+        ("a family that nothing is learned from", Some(pass_through)),
+        ("no gate", None),
+    ] {
+        for (uri, host) in [("http://u:p@Vendor.test:80/a?page=1", None), ("/a", Some("vendor.test"))] {
+            let layer = RetryAfterLayer::new().without_replay();
+            let mut first = get(uri);
+            if let Some(host) = host {
+                first.headers_mut().insert("host", host.parse().unwrap());
+            }
+            let client = Client::new([limited(429, 10)]);
+            let told = match &families {
+                Some(families) => {
+                    let gate = FamilyCooldownLayer::new(families.clone().build().unwrap());
+                    layer.layer(gate.layer(client)).oneshot(first).await.unwrap().status()
+                }
+                None => layer.layer(client).oneshot(first).await.unwrap().status(),
+            };
+            assert_eq!(told, 429, "{below}, {uri}");
+            // A relative URL is taken for one of https.
+            let absolute = if host.is_some() { "https://vendor.test/a" } else { "http://vendor.test/a" };
+            let later = layer.layer(Client::new([answer(200)]));
+            let refused = refusal(later.clone().oneshot(get(absolute)).await);
+            assert_eq!(refused.map(|cooling| cooling.retry_in()), Some(Some(10 * SECOND)), "{below}, {uri}");
+            assert!(later.oneshot(get("http://vendor.test/b")).await.is_ok(), "{below}, {uri}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_replay_a_gate_behind_a_buffer_changes_nothing() {
+    let layer = RetryAfterLayer::new().without_replay();
+    let families = Families::builder().family(Family::new("vendor").host("vendor.test")).build().unwrap();
+    let gate = FamilyCooldownLayer::new(families).layer(Client::new([limited(429, 10)]));
+    let buffered = layer.layer(tower::buffer::Buffer::new(gate, 1));
+    assert_eq!(buffered.oneshot(get("http://vendor.test/a")).await.unwrap().status(), 429);
+    let later = layer.layer(Client::new([answer(200)]));
+    assert!(refusal(later.oneshot(get("http://vendor.test/a")).await).is_some());
 }
