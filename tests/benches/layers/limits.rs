@@ -7,12 +7,12 @@ use crate::rows::{self, Row};
 /// counted last, since the count moves with the seeds of the hash tables and with where memory lies, which the
 /// environment's size shifts; lowered when a call becomes cheaper.
 const LIMITS: [(&str, u64, u64); 6] = [
-    (rows::BUDGET_ALONE, 510, 1_350),
+    (rows::BUDGET_ALONE, 430, 1_220),
     (rows::RETRY_AFTER_ALONE, 540, 565),
-    (rows::GATE, 1_140, 1_150),
-    (rows::HEALTHY, 1_620, 1_630),
-    (rows::THREE, 2_220, 3_100),
-    (rows::REPLAY, 4_000, 4_880),
+    (rows::GATE, 1_020, 1_030),
+    (rows::HEALTHY, 870, 880),
+    (rows::THREE, 1_810, 2_640),
+    (rows::REPLAY, 3_780, 4_610),
 ];
 
 /// The rows that have a limit, and their floors.

@@ -166,7 +166,10 @@ impl Shard {
 
     /// Adds what this thread did of the generation of this age to `served`.
     pub(super) fn add_to(&self, served: &mut Served, age: u64, now: Monotonic) {
-        served.total = served.total.saturating_add(self.earlier.load(Relaxed)).saturating_add(self.sent.load(Relaxed).into());
+        served.total = served
+            .total
+            .saturating_add(self.earlier.load(Relaxed))
+            .saturating_add(self.sent.load(Relaxed).into());
         if self.age.load(Relaxed) != age {
             return;
         }

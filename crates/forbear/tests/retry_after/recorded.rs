@@ -1,6 +1,8 @@
 //! The map of deadlines, by URL.
 
-use forbear::{EffectiveUri, Families, Family, FamilyCooldownLayer, NoWait, RefusalCause, RetryAfterLayer, Unknown};
+use forbear::{
+    EffectiveUri, Families, Family, FamilyCooldownLayer, NoWait, RefusalCause, RetryAfterLayer, Unknown,
+};
 use http::Response;
 use http_body_util::Full;
 use tokio::time::{Instant, sleep};
