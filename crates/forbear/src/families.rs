@@ -29,6 +29,51 @@ impl Families {
         FamiliesBuilder::default()
     }
 
+    /// Adds a family while traffic flows. Where one of its hosts cools as an automatic family, it begins with that
+    /// cool-down.
+    ///
+    /// ```
+    /// # use forbear::{Families, Family};
+    /// let families = Families::builder().build()?;
+    /// families.register(Family::new("github").host("api.github.com"))?;
+    /// assert!(families.register(Family::new("other").host("api.github.com")).is_err());
+    /// # Ok::<(), forbear::InvalidFamilies>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`FamiliesBuilder::build`]; also where a family of this name is there already. Then nothing changes.
+    pub fn register(&self, family: Family) -> Result<(), InvalidFamilies> {
+        self.0.register(family, clock::now())
+    }
+
+    /// Gives the family of this name other hosts, settings or another dialect. Where it stands it keeps standing: a
+    /// cool-down goes on, and callers that wait go on waiting.
+    ///
+    /// # Errors
+    /// As [`FamiliesBuilder::build`]; also where no family has this name. Then nothing changes.
+    pub fn replace(&self, family: Family) -> Result<(), InvalidFamilies> {
+        self.0.replace(family, clock::now())
+    }
+
+    /// Removes a family: from now on its hosts are unknown. Callers that wait for it go on waiting, and then meet what
+    /// holds for unknown hosts. Where that is [`Unknown::PerHost`], its hosts keep its cool-down as automatic families.
+    ///
+    /// # Errors
+    /// Where no family has this name, or a URL that is [required](FamiliesBuilder::requires) would have none. Then
+    /// nothing changes.
+    pub fn remove(&self, name: &str) -> Result<(), InvalidFamilies> {
+        self.0.remove(name, clock::now())
+    }
+
+    /// Registers, replaces and removes at once, as after a configuration was read again: these are the families from
+    /// now on. One whose name stays keeps where it stands.
+    ///
+    /// # Errors
+    /// As [`FamiliesBuilder::build`]. Then nothing changes.
+    pub fn set(&self, families: impl IntoIterator<Item = Family>) -> Result<(), InvalidFamilies> {
+        self.0.set(families, clock::now())
+    }
+
     /// Where all families stand now.
     #[must_use]
     pub fn health(&self) -> Health {
@@ -49,6 +94,27 @@ impl FamiliesBuilder {
     /// What happens to requests whose host no family has ([`Unknown::PerHost`]).
     pub fn unknown(self, unknown: Unknown) -> Self {
         Self(self.0.unknown(unknown))
+    }
+
+    /// A URL that the program calls, and that must belong to a registered family: checked by [`FamiliesBuilder::build`],
+    /// and whenever families change later. With [`Unknown::Refuse`] this finds at start-up what would be refused at run
+    /// time.
+    ///
+    /// ```
+    /// use forbear::{Families, Family, Unknown};
+    ///
+    /// let strict = Families::builder()
+    ///     .family(Family::new("github").host("api.github.com"))
+    ///     .unknown(Unknown::Refuse)
+    ///     .requires("https://api.gitlab.com/v4")
+    ///     .build();
+    /// assert_eq!(
+    ///     strict.unwrap_err().to_string(),
+    ///     "required URL https://api.gitlab.com/v4 belongs to no family; give its host to one"
+    /// );
+    /// ```
+    pub fn requires(self, url: impl Into<String>) -> Self {
+        Self(self.0.requires(url))
     }
 
     /// Checks everything, and makes the families.

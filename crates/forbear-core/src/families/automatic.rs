@@ -87,6 +87,11 @@ impl Automatic {
         made
     }
 
+    /// The family of `host`, which is not automatic any more.
+    pub(super) fn take(&self, host: &str) -> Option<Arc<Member>> {
+        self.by_host.write().unwrap_or_else(PoisonError::into_inner).remove(host)
+    }
+
     pub(super) fn members(&self) -> Vec<Arc<Member>> {
         let by_host = self.by_host.read().unwrap_or_else(PoisonError::into_inner);
         let overflow = (self.overflows() > 0).then(|| Arc::clone(&self.overflow));

@@ -1,20 +1,15 @@
 use std::fmt;
-use std::sync::Arc;
-
-use std::collections::HashMap;
-
-use crate::gate::Gate;
-use crate::host::split_port;
 
 use super::family::{Family, Unknown};
-use super::table::{Families, HostEntry, Member, Table};
+use super::registry::Families;
 
 /// Collects families. See [`Families::builder`].
 #[derive(Debug, Clone, Default)]
 #[must_use = "call `build` to get the families"]
 pub struct FamiliesBuilder {
-    families: Vec<Family>,
-    unknown: Unknown,
+    pub(super) families: Vec<Family>,
+    pub(super) unknown: Unknown,
+    pub(super) required: Vec<String>,
 }
 
 /// Families that cannot work together, and why.
@@ -25,7 +20,11 @@ pub struct InvalidFamilies {
 }
 
 impl InvalidFamilies {
-    /// The family it was found at.
+    pub(super) fn new(family: &str, problem: impl Into<String>) -> Self {
+        Self { family: family.to_owned(), problem: problem.into() }
+    }
+
+    /// The family it was found at; empty where it is about a URL that has none.
     #[must_use]
     pub fn family(&self) -> &str {
         &self.family
@@ -34,6 +33,9 @@ impl InvalidFamilies {
 
 impl fmt::Display for InvalidFamilies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.family.is_empty() && !self.problem.starts_with("has ") {
+            return f.write_str(&self.problem);
+        }
         write!(f, "family {:?}: {}", self.family, self.problem)
     }
 }
@@ -53,117 +55,22 @@ impl FamiliesBuilder {
         self
     }
 
+    /// A URL that the program calls, and that must belong to a registered family: checked by [`FamiliesBuilder::build`],
+    /// and whenever a family is replaced or removed later. With [`Unknown::Refuse`] this finds at start-up what would
+    /// be refused at run time.
+    pub fn requires(mut self, url: impl Into<String>) -> Self {
+        self.required.push(url.into());
+        self
+    }
+
     /// Checks everything, and makes the families.
     ///
     /// # Errors
     /// [`InvalidFamilies`] names the family, the value that is wrong and what is allowed: an empty or doubled name, a
-    /// host that is none, a host or route of two families, a setting that cannot work.
+    /// host that is none, a host, suffix or route of two families, a setting that cannot work, a required URL that no
+    /// family has.
     pub fn build(self) -> Result<Families, InvalidFamilies> {
-        let mut table = Table { unknown: self.unknown, ..Table::default() };
-        let mut owners: HashMap<String, String> = HashMap::new();
-        for family in self.families {
-            let name = family.name.clone();
-            let at = table.members.len();
-            add(&mut table, &mut owners, family, at)
-                .map_err(|problem| InvalidFamilies { family: name, problem })?;
-        }
-        Ok(Families::of(table))
-    }
-}
-
-fn add(
-    table: &mut Table,
-    owners: &mut HashMap<String, String>,
-    family: Family,
-    at: usize,
-) -> Result<(), String> {
-    let Family { name, hosts, routes, gate, dialect } = family;
-    check_name(&name)?;
-    if table.names.contains_key(name.as_str()) {
-        return Err("is there twice; give every family a name of its own".into());
-    }
-    gate.check().map_err(|(key, why)| format!("{key} is {why}"))?;
-    for host in &hosts {
-        let host = check_host(host)?;
-        own(owners, format!("host {host:?}"), &name)?;
-        table.hosts.entry(host.into()).or_insert_with(HostEntry::default).whole = Some(at);
-    }
-    for (host, path) in &routes {
-        let host = check_host(host)?;
-        if !path.starts_with('/') {
-            return Err(format!("route path {path:?} must begin with '/'"));
-        }
-        // Allowed in a path, but nobody who writes it means an asterisk.
-        if path.split('/').any(|segment| segment == "*") {
-            return Err(format!("route path {path:?} has a wildcard; write it like /v1/{{*rest}}"));
-        }
-        own(owners, format!("route {host}{path:?}"), &name)?;
-        let entry = table.hosts.entry(host.into()).or_insert_with(HostEntry::default);
-        entry.has_paths = true;
-        entry.paths.insert(path, at).map_err(|why| format!("route path {path:?} cannot be used: {why}"))?;
-    }
-    let name: Arc<str> = name.into();
-    let gate = Gate::new(Arc::clone(&name), Arc::new(gate));
-    table.members.push(Arc::new(Member { gate, dialect, automatic: false }));
-    table.names.insert(name.as_ref().into(), at);
-    Ok(())
-}
-
-/// Remembers who has a host or route; an error where somebody else has it.
-fn own(owners: &mut HashMap<String, String>, what: String, name: &str) -> Result<(), String> {
-    match owners.get(&what) {
-        Some(other) if other == name => Err(format!("names {what} twice; once is enough")),
-        Some(other) => Err(format!("{what} belongs to family {other:?} already; give it to one of the two")),
-        None => {
-            owners.insert(what, name.to_owned());
-            Ok(())
-        }
-    }
-}
-
-fn check_name(name: &str) -> Result<(), String> {
-    if name.is_empty() {
-        return Err("has no name; give it one, such as the vendor's".into());
-    }
-    if name.len() > 64 || name.chars().any(char::is_control) {
-        return Err(
-            "has a name that is too long or holds control characters; use at most 64 printable bytes".into(),
-        );
-    }
-    Ok(())
-}
-
-/// A host as the table keys it: lower case, without a trailing dot.
-fn check_host(host: &str) -> Result<String, String> {
-    let why = |what: &str| {
-        Err(format!("host {host:?} {what}; write it like api.example.com or api.example.com:8443"))
-    };
-    if host.contains("://") {
-        return why("has a scheme");
-    }
-    if host.contains('@') {
-        return why("has userinfo");
-    }
-    if host.contains(['/', '?', '#']) {
-        return why("has a path; use Family::route for that");
-    }
-    if host.contains('*') {
-        return why("has a wildcard");
-    }
-    if host.parse::<http::uri::Authority>().is_err() {
-        return why("is not a host");
-    }
-    let (name, port) = split_port(host);
-    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    if name.is_empty() {
-        return why("is empty");
-    }
-    match port.map(str::parse::<u16>) {
-        Some(Err(_)) => why("has a port that is no number"),
-        // Requests are compared without it, so it would match none.
-        Some(Ok(80 | 443)) => why("has a default port; leave it out"),
-        Some(Ok(port)) => Ok(format!("{name}:{port}")),
-        None => Ok(name),
+        Families::of(self)
     }
 }
 
@@ -189,6 +96,29 @@ mod tests {
         let text =
             problem([Family::new("a").route("h.example", "/x"), Family::new("b").route("h.example", "/x")]);
         assert!(text.contains("\"a\"") && text.contains("\"b\"") && text.contains("/x"), "{text}");
+        let text = problem([
+            Family::new("a").route("h.example", "/x/{id}"),
+            Family::new("b").route("h.example", "/x/{name}"),
+        ]);
+        assert!(text.contains("family \"a\"") && text.contains("family \"b\""), "{text}");
+        let text = problem([
+            Family::new("a").host_suffix("example.com"),
+            Family::new("b").host_suffix(".Example.com"),
+        ]);
+        assert!(text.contains("\"a\"") && text.contains("host suffix \"example.com\""), "{text}");
+    }
+
+    #[test]
+    fn a_required_url_has_a_family() {
+        let families = || Families::builder().family(Family::new("a").route("a.example", "/v1/{*rest}"));
+        assert!(families().requires("https://a.example/v1/x").build().is_ok());
+        let text = |url: &str| families().requires(url).build().unwrap_err().to_string();
+        assert_eq!(
+            text("https://u:p@a.example/v2?key=S"),
+            "required URL https://a.example/v2 belongs to no family; give its host to one"
+        );
+        assert!(text("/v1/x").contains("has no host"));
+        assert!(text("https://a b").contains("is not a URL"));
     }
 
     #[test]
@@ -198,7 +128,10 @@ mod tests {
         assert!(problem([Family::new("a").host("https://x.example")]).contains("scheme"));
         assert!(problem([Family::new("a").host("x.example/v1")]).contains("path"));
         assert!(problem([Family::new("a").host("x.example:http")]).contains("host \"x.example:http\""));
-        assert!(problem([Family::new("a").host("*.x.example")]).contains("wildcard"));
+        assert!(problem([Family::new("a").host("*.x.example")]).contains("Family::host_suffix"));
+        assert!(problem([Family::new("a").host_suffix("10.0.0.1")]).contains("an address"));
+        assert!(problem([Family::new("a").host_suffix("[::1]")]).contains("an address"));
+        assert!(problem([Family::new("a").host_suffix("")]).contains("not a host"));
         assert!(problem([Family::new("a").host("u:p@x.example")]).contains("userinfo"));
         assert!(problem([Family::new("a").host("x y")]).contains("not a host"));
         assert!(problem([Family::new("a").route("x.example", "v1")]).contains("must begin with '/'"));

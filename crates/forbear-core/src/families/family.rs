@@ -9,6 +9,7 @@ use crate::gate::{GateSettings, Ladder};
 pub struct Family {
     pub(super) name: String,
     pub(super) hosts: Vec<String>,
+    pub(super) suffixes: Vec<String>,
     pub(super) routes: Vec<(String, String)>,
     pub(super) gate: GateSettings,
     pub(super) dialect: Dialect,
@@ -21,6 +22,7 @@ impl Family {
         Self {
             name: name.into(),
             hosts: Vec::new(),
+            suffixes: Vec::new(),
             routes: Vec::new(),
             gate: GateSettings::registered(),
             dialect: Dialect::standard(),
@@ -32,6 +34,15 @@ impl Family {
     #[must_use]
     pub fn host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into());
+        self
+    }
+
+    /// Every host under this domain, and the domain itself: `example.com` holds for `api.example.com` and
+    /// `a.b.example.com`, not for `badexample.com`. With a port, for that port alone. A [`Family::host`] wins over a
+    /// suffix, a longer suffix over a shorter one.
+    #[must_use]
+    pub fn host_suffix(mut self, suffix: impl Into<String>) -> Self {
+        self.suffixes.push(suffix.into());
         self
     }
 

@@ -2,10 +2,13 @@
 
 mod automatic;
 mod builder;
+mod check;
 mod family;
+mod registry;
 mod seen;
 mod table;
 
 pub use builder::{FamiliesBuilder, InvalidFamilies};
 pub use family::{Family, FamilyName, Unknown};
-pub use table::{Families, FamiliesId, Found, Member};
+pub use registry::{Families, FamiliesId, Found, Snapshot};
+pub use table::Member;

@@ -74,6 +74,11 @@ impl Gate {
         &self.name
     }
 
+    /// Decides by other numbers from now on. What was decided stands.
+    pub fn configure(&self, settings: Arc<GateSettings>) {
+        self.lock().settings = settings;
+    }
+
     /// The longest cool-down that it records.
     #[must_use]
     pub fn max_advertised(&self) -> Duration {

@@ -42,6 +42,6 @@ impl<S> Layer<S> for FamilyCooldownLayer {
         for mistake in [&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &TWO_GATES] {
             mistake.look::<S>("FamilyCooldownLayer");
         }
-        FamilyCooldownService::new(inner, self.families.clone())
+        FamilyCooldownService::new(inner, self.families.0.snapshot())
     }
 }

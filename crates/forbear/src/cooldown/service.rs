@@ -1,7 +1,7 @@
 use std::task::{Context, Poll};
 
 use forbear_core::dialect::Dialect;
-use forbear_core::families::{FamilyName, Found};
+use forbear_core::families::{FamilyName, Found, Snapshot};
 use forbear_core::url::RedactedUrl;
 use http::uri::Scheme;
 use http::{Request, Response, Uri};
@@ -13,17 +13,17 @@ use super::future::{Asking, CooldownFuture, Origin};
 use crate::body::{BoxError, Peeked};
 use crate::budget::scope;
 use crate::error::UnknownFamily;
-use crate::{Error, Families, beneath, clock, host};
+use crate::{Error, beneath, clock, host};
 
 /// Asks the gate of a request's family before every attempt. See the [module](super).
 #[derive(Debug, Clone)]
 pub struct FamilyCooldownService<S> {
     inner: S,
-    families: Families,
+    families: Snapshot,
 }
 
 impl<S> FamilyCooldownService<S> {
-    pub(super) const fn new(inner: S, families: Families) -> Self {
+    pub(super) const fn new(inner: S, families: Snapshot) -> Self {
         Self { inner, families }
     }
 }
@@ -49,8 +49,9 @@ where
         let now = scope::entering().unwrap_or_else(clock::now);
         let name = request.extensions().get::<FamilyName>();
         let host = host::of(request.uri(), request.headers());
-        let found = self.families.0.find(request.uri(), host, name);
-        let families = self.families.0.id();
+        self.families.refresh();
+        let found = self.families.find(request.uri(), host, name);
+        let families = self.families.id();
         let origin = |dialect: Dialect| Origin::new(request.uri().clone(), families, dialect);
         let (origin, ticket, gate) = match &found {
             Found::Member(member) => {

@@ -1,0 +1,71 @@
+//! What a family's name, hosts and paths must be.
+
+use crate::host::split_port;
+
+pub(super) fn name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("has no name; give it one, such as the vendor's".into());
+    }
+    if name.len() > 64 || name.chars().any(char::is_control) {
+        return Err(
+            "has a name that is too long or holds control characters; use at most 64 printable bytes".into(),
+        );
+    }
+    Ok(())
+}
+
+/// A host as the table keys it: lower case, without a trailing dot.
+pub(super) fn host(host: &str) -> Result<String, String> {
+    let why = |what: &str| {
+        Err(format!("host {host:?} {what}; write it like api.example.com or api.example.com:8443"))
+    };
+    if host.contains("://") {
+        return why("has a scheme");
+    }
+    if host.contains('@') {
+        return why("has userinfo");
+    }
+    if host.contains(['/', '?', '#']) {
+        return why("has a path; use Family::route for that");
+    }
+    if host.contains('*') {
+        return why("has a wildcard; use Family::host_suffix for all hosts under a domain");
+    }
+    if host.parse::<http::uri::Authority>().is_err() {
+        return why("is not a host");
+    }
+    let (name, port) = split_port(host);
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    if name.is_empty() {
+        return why("is empty");
+    }
+    match port.map(str::parse::<u16>) {
+        Some(Err(_)) => why("has a port that is no number"),
+        // Requests are compared without it, so it would match none.
+        Some(Ok(80 | 443)) => why("has a default port; leave it out"),
+        Some(Ok(port)) => Ok(format!("{name}:{port}")),
+        None => Ok(name),
+    }
+}
+
+/// A suffix as the table keys it; the dot before it is implied.
+pub(super) fn suffix(suffix: &str) -> Result<String, String> {
+    let bare = suffix.strip_prefix("*.").or(suffix.strip_prefix('.')).unwrap_or(suffix);
+    let bare = host(bare)?;
+    let (name, _) = split_port(&bare);
+    if name.starts_with('[') || name.parse::<std::net::Ipv4Addr>().is_ok() {
+        return Err(format!("host suffix {suffix:?} is an address; use Family::host"));
+    }
+    Ok(bare)
+}
+
+pub(super) fn path(path: &str) -> Result<(), String> {
+    if !path.starts_with('/') {
+        return Err(format!("route path {path:?} must begin with '/'"));
+    }
+    // Allowed in a path, but nobody who writes it means an asterisk.
+    if path.split('/').any(|segment| segment == "*") {
+        return Err(format!("route path {path:?} has a wildcard; write it like /v1/{{*rest}}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,524 @@
+//! The families of a program, which may change while traffic flows.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use http::Uri;
+
+use crate::host::Host;
+use crate::living::{Id, Living};
+use crate::time::Monotonic;
+use crate::url::RedactedUrl;
+
+use super::automatic::Automatic;
+use super::builder::{FamiliesBuilder, InvalidFamilies};
+use super::check;
+use super::family::{Family, FamilyName, Unknown};
+use super::table::{Member, Table};
+
+/// All sets of families of the process.
+static REGISTRIES: Living<Registry> = Living::new();
+
+/// The families of a program and where they stand. Clones share everything.
+#[derive(Debug, Clone)]
+pub struct Families(Arc<Registry>);
+
+/// What a service looks its families up in: one table, exchanged when the families change.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    registry: Arc<Registry>,
+    table: Arc<Table>,
+}
+
+/// Names a set of [`Families`] without holding it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FamiliesId(Id);
+
+#[derive(Debug)]
+struct Registry {
+    id: Id,
+    automatic: Automatic,
+    /// The version of the table that holds now: all that the happy path reads.
+    version: AtomicU64,
+    table: RwLock<Arc<Table>>,
+    /// What the table is made of. Whoever changes the families holds this.
+    defined: Mutex<FamiliesBuilder>,
+}
+
+/// Where a request belongs.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// A family that has state.
+    Member(&'a Arc<Member>),
+    /// An automatic family that has state.
+    Automatic(Arc<Member>),
+    /// A host without a family that never signalled a limit: send; [`FamiliesId::member_for`] makes its family where
+    /// it does.
+    Healthy,
+    /// Send, and learn nothing from it.
+    PassThrough,
+    /// No family has this host or name, and it must not be sent.
+    Unknown,
+}
+
+impl Families {
+    /// Begins a set of families.
+    pub fn builder() -> FamiliesBuilder {
+        FamiliesBuilder::default()
+    }
+
+    pub(super) fn of(defined: FamiliesBuilder) -> Result<Self, InvalidFamilies> {
+        let table = table_of(&defined, &Table::default())?;
+        Ok(Self(REGISTRIES.add(|id| Registry {
+            id,
+            automatic: Automatic::default(),
+            version: AtomicU64::new(table.version),
+            table: RwLock::new(Arc::new(table)),
+            defined: Mutex::new(defined),
+        })))
+    }
+
+    /// What a service looks its families up in.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { registry: Arc::clone(&self.0), table: self.0.table() }
+    }
+
+    /// What [`Found::Healthy`] needs later.
+    #[must_use]
+    pub fn id(&self) -> FamiliesId {
+        FamiliesId(self.0.id)
+    }
+
+    /// Adds a family while traffic flows. Where one of its hosts cools as an automatic family, it begins with that
+    /// cool-down.
+    ///
+    /// # Errors
+    /// As [`FamiliesBuilder::build`]; also where a family of this name is there already. Then nothing changes.
+    pub fn register(&self, family: Family, now: Monotonic) -> Result<(), InvalidFamilies> {
+        self.0.change(now, |families| {
+            families.push(family);
+            Ok(())
+        })
+    }
+
+    /// Gives the family of this name other hosts, settings or another dialect. Where it stands it keeps standing: a
+    /// cool-down goes on, and callers that wait go on waiting.
+    ///
+    /// # Errors
+    /// As [`FamiliesBuilder::build`]; also where no family has this name. Then nothing changes.
+    pub fn replace(&self, family: Family, now: Monotonic) -> Result<(), InvalidFamilies> {
+        self.0.change(now, |families| {
+            let place = find(families, &family.name)?;
+            if let Some(known) = families.get_mut(place) {
+                *known = family;
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes a family: from now on its hosts are unknown. Callers that wait for it go on waiting, and are then treated
+    /// by what holds for unknown hosts. Where that is [`Unknown::PerHost`], its hosts keep its cool-down as automatic
+    /// families.
+    ///
+    /// # Errors
+    /// Where no family has this name, or a URL that is [required](FamiliesBuilder::requires) would have none. Then
+    /// nothing changes.
+    pub fn remove(&self, name: &str, now: Monotonic) -> Result<(), InvalidFamilies> {
+        self.0.change(now, |families| {
+            let place = find(families, name)?;
+            families.remove(place);
+            Ok(())
+        })
+    }
+
+    /// Registers, replaces and removes at once, as after a configuration was read again: these are the families from
+    /// now on. One whose name stays keeps where it stands.
+    ///
+    /// # Errors
+    /// As [`FamiliesBuilder::build`]. Then nothing changes.
+    pub fn set(
+        &self,
+        families: impl IntoIterator<Item = Family>,
+        now: Monotonic,
+    ) -> Result<(), InvalidFamilies> {
+        self.0.change(now, |known| {
+            *known = families.into_iter().collect();
+            Ok(())
+        })
+    }
+
+    /// The registered family of this name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<Arc<Member>> {
+        self.0.table().named(name).cloned()
+    }
+
+    /// All families that have state: the registered ones in the order of their registration, then automatic ones by
+    /// name.
+    #[must_use]
+    pub fn members(&self) -> Vec<Arc<Member>> {
+        let mut automatic = self.0.automatic.members();
+        automatic.sort_by(|one, other| one.gate.name().cmp(other.gate.name()));
+        self.0.table().members.iter().cloned().chain(automatic).collect()
+    }
+
+    /// How often a host found no room for a family of its own and was put into the shared one.
+    #[must_use]
+    pub fn overflows(&self) -> u64 {
+        self.0.automatic.overflows()
+    }
+}
+
+fn find(families: &[Family], name: &str) -> Result<usize, InvalidFamilies> {
+    let place = families.iter().position(|family| family.name == name);
+    place.ok_or_else(|| InvalidFamilies::new(name, "is not registered"))
+}
+
+impl Snapshot {
+    /// Takes up what changed since; one atomic load where nothing did.
+    #[inline]
+    pub fn refresh(&mut self) {
+        if self.registry.version.load(Ordering::Acquire) != self.table.version {
+            self.table = self.registry.table();
+        }
+    }
+
+    /// Its name, for who cannot hold it.
+    #[must_use]
+    #[inline]
+    pub fn id(&self) -> FamiliesId {
+        FamiliesId(self.registry.id)
+    }
+
+    /// The family of a request to `uri`; `name` where the request names it outright. A URI without a host matches
+    /// `host`, the request's `Host` field.
+    #[must_use]
+    #[inline]
+    pub fn find(&self, uri: &Uri, host: Option<&str>, name: Option<&FamilyName>) -> Found<'_> {
+        self.table.find(&self.registry.automatic, uri, host, name)
+    }
+}
+
+impl FamiliesId {
+    /// The family that answers for `uri`, where it has state.
+    #[must_use]
+    pub fn existing(self, uri: &Uri) -> Option<Arc<Member>> {
+        match Families(REGISTRIES.find(self.0)?).snapshot().find(uri, None, None) {
+            Found::Member(member) => Some(Arc::clone(member)),
+            Found::Automatic(member) => Some(member),
+            Found::Healthy | Found::PassThrough | Found::Unknown => None,
+        }
+    }
+
+    /// The family that answers for `uri`, made where it is a host's first signal. `None` where the families are gone,
+    /// or where the host belongs to none.
+    #[must_use]
+    pub fn member_for(self, uri: &Uri, now: Monotonic) -> Option<Arc<Member>> {
+        let registry = REGISTRIES.find(self.0)?;
+        match registry.table().find(&registry.automatic, uri, None, None) {
+            Found::Member(member) => Some(Arc::clone(member)),
+            Found::Automatic(member) => Some(member),
+            Found::Healthy => {
+                let https = uri.scheme() != Some(&http::uri::Scheme::HTTP);
+                let host = Host::of(uri.authority()?.as_str(), https)?;
+                Some(registry.automatic.make(host.full(), now))
+            }
+            Found::PassThrough | Found::Unknown => None,
+        }
+    }
+}
+
+impl Registry {
+    fn table(&self) -> Arc<Table> {
+        Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn defined(&self) -> MutexGuard<'_, FamiliesBuilder> {
+        // Changed only as a whole, at the very end.
+        self.defined.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the families, all at once or not at all.
+    fn change(
+        &self,
+        now: Monotonic,
+        change: impl FnOnce(&mut Vec<Family>) -> Result<(), InvalidFamilies>,
+    ) -> Result<(), InvalidFamilies> {
+        let mut defined = self.defined();
+        let mut next = defined.clone();
+        change(&mut next.families)?;
+        let before = self.table();
+        let table = table_of(&next, &before)?;
+        for (family, member) in next.families.iter().zip(&table.members) {
+            if before.named(&family.name).is_some() {
+                member.gate.configure(Arc::new(family.gate.clone()));
+            }
+        }
+        self.hand_over((&defined, &before), (&next, &table), now);
+        let version = table.version;
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
+        self.version.store(version, Ordering::Release);
+        *defined = next;
+        Ok(())
+    }
+
+    /// A host that changes hands between an automatic and a registered family takes its cool-down along: the vendor
+    /// asked for it, whatever we call it.
+    fn hand_over(
+        &self,
+        (defined, before): (&FamiliesBuilder, &Table),
+        (next, after): (&FamiliesBuilder, &Table),
+        now: Monotonic,
+    ) {
+        for (family, member) in next.families.iter().zip(&after.members) {
+            for host in family.hosts.iter().filter_map(|host| check::host(host).ok()) {
+                if let Some(automatic) = self.automatic.take(&host) {
+                    let _ = member.gate.merge(&automatic.gate.transition(now), now);
+                }
+            }
+        }
+        let gone = defined.families.iter().zip(&before.members);
+        for (family, member) in gone.filter(|(family, _)| after.named(&family.name).is_none()) {
+            if defined.unknown != Unknown::PerHost || member.gate.is_idle(now) {
+                continue;
+            }
+            for host in family.hosts.iter().filter_map(|host| check::host(host).ok()) {
+                let _ = self.automatic.make(&host, now).gate.merge(&member.gate.transition(now), now);
+            }
+        }
+    }
+}
+
+/// The table of these families, with every required URL in it.
+fn table_of(defined: &FamiliesBuilder, before: &Table) -> Result<Table, InvalidFamilies> {
+    let table = Table::of(&defined.families, defined.unknown, before)?;
+    let nobody = Automatic::default();
+    for url in &defined.required {
+        let shown = |why: &str| InvalidFamilies::new("", format!("required URL {why}"));
+        let uri: Uri =
+            url.parse().map_err(|_| shown("is not a URL; write it like https://api.example.com/v1"))?;
+        if uri.authority().is_none() {
+            return Err(shown("has no host; write it like https://api.example.com/v1"));
+        }
+        if !matches!(table.find(&nobody, &uri, None, None), Found::Member(_)) {
+            let url = RedactedUrl::of(&uri);
+            return Err(shown(&format!("{url} belongs to no family; give its host to one")));
+        }
+    }
+    Ok(table)
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        REGISTRIES.remove(self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http::StatusCode;
+
+    use super::*;
+    use crate::gate::{GateSettings, Outcome};
+    use crate::signal::{Class, Signal};
+
+    fn name(families: &Families, uri: &str) -> String {
+        let uri: Uri = uri.parse().unwrap();
+        match families.snapshot().find(&uri, None, None) {
+            Found::Member(member) => member.gate.name().to_string(),
+            Found::Automatic(member) => format!("auto {}", member.gate.name()),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_route_wins_over_its_host_and_a_port_over_none() {
+        let families = Families::builder()
+            .family(Family::new("host").host("api.example.com"))
+            .family(Family::new("port").host("api.example.com:8443"))
+            .family(Family::new("route").route("api.example.com", "/v8/{*rest}"))
+            .unknown(Unknown::Refuse)
+            .build()
+            .unwrap();
+        assert_eq!(name(&families, "https://api.example.com/v1"), "host");
+        assert_eq!(name(&families, "https://u:p@API.example.com.:443/v1?q"), "host");
+        assert_eq!(name(&families, "https://api.example.com:1234/v1"), "host");
+        assert_eq!(name(&families, "https://api.example.com:8443/v1"), "port");
+        assert_eq!(name(&families, "https://api.example.com/v8/chart"), "route");
+        assert_eq!(name(&families, "https://other.example.com/"), "Unknown");
+    }
+
+    #[test]
+    fn a_name_wins_over_the_host_and_a_wrong_one_is_refused() {
+        let families = Families::builder().family(Family::new("a").host("a.example")).build().unwrap();
+        let uri = Uri::from_static("https://b.example/");
+        let snapshot = families.snapshot();
+        let found = snapshot.find(&uri, None, Some(&FamilyName::from_static("a")));
+        assert!(matches!(found, Found::Member(member) if &**member.gate.name() == "a"));
+        let found = snapshot.find(&uri, None, Some(&FamilyName::from_static("b")));
+        assert!(matches!(found, Found::Unknown));
+    }
+
+    #[test]
+    fn a_healthy_host_has_no_entry_until_it_signals() {
+        let families = Families::builder().build().unwrap();
+        let uri = Uri::from_static("http://h.example:8080/x");
+        assert_eq!(name(&families, "http://h.example:8080/x"), "Healthy");
+        let member = families.id().member_for(&uri, Monotonic::ORIGIN).unwrap();
+        assert!(member.automatic);
+        assert_eq!(name(&families, "http://H.example:8080/y"), "auto h.example:8080");
+        assert_eq!(name(&families, "http://h.example/"), "Healthy");
+        let id = families.id();
+        drop(families);
+        assert!(id.member_for(&uri, Monotonic::ORIGIN).is_none());
+    }
+
+    #[test]
+    fn a_relative_uri_is_matched_by_its_host_field() {
+        let families = Families::builder().family(Family::new("a").host("a.example")).build().unwrap();
+        let uri = Uri::from_static("/path");
+        let snapshot = families.snapshot();
+        assert!(matches!(snapshot.find(&uri, Some("a.example"), None), Found::Member(_)));
+        assert!(matches!(snapshot.find(&uri, None, None), Found::PassThrough));
+    }
+
+    #[test]
+    fn a_suffix_holds_for_all_hosts_under_it_and_the_longest_wins() {
+        let families = Families::builder()
+            .family(Family::new("all").host_suffix("*.example.com"))
+            .family(Family::new("eu").host_suffix("EU.example.com."))
+            .family(Family::new("port").host_suffix("example.com:8443"))
+            .family(Family::new("one").host("one.example.com").route("paths.example.com", "/v1"))
+            .unknown(Unknown::Refuse)
+            .build()
+            .unwrap();
+        for (uri, family) in [
+            ("https://example.com/", "all"),
+            ("https://a.example.com/", "all"),
+            ("https://A.b.Example.com.:443/", "all"),
+            ("https://eu.example.com/", "eu"),
+            ("https://x.y.eu.example.com/", "eu"),
+            ("https://a.example.com:8443/", "port"),
+            ("https://a.example.com:9999/", "all"),
+            ("https://one.example.com/", "one"),
+            ("https://two.one.example.com/", "all"),
+            ("https://paths.example.com/v1", "one"),
+            ("https://paths.example.com/v2", "all"),
+            ("https://badexample.com/", "Unknown"),
+            ("https://com/", "Unknown"),
+            ("https://[::1]/", "Unknown"),
+        ] {
+            assert_eq!(name(&families, uri), family, "{uri}");
+        }
+    }
+
+    fn at(seconds: u64) -> Monotonic {
+        Monotonic::ORIGIN.after(Duration::from_secs(seconds))
+    }
+
+    /// Strikes the family of `uri` for a minute.
+    fn strike(families: &Families, uri: &str) {
+        let member = families.id().member_for(&uri.parse().unwrap(), at(1)).unwrap();
+        let signal =
+            Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(60));
+        let _ = member.gate.observe(&member.gate.foreign(at(1)), Outcome::Bad(&signal, "/"), at(1));
+    }
+
+    fn cools(families: &Families, uri: &str) -> bool {
+        families.id().existing(&uri.parse().unwrap()).is_some_and(|member| !member.gate.is_open())
+    }
+
+    #[test]
+    fn a_replaced_family_keeps_where_it_stands() {
+        let families =
+            Families::builder().family(Family::new("a").host("a.example")).family(Family::new("b")).build();
+        let families = families.unwrap();
+        strike(&families, "http://a.example");
+        let mut service = families.snapshot();
+        let moved = Family::new("a").host("moved.example").gate(GateSettings::registered().max_waiters(1));
+        families.replace(moved, at(2)).unwrap();
+        assert!(cools(&families, "http://moved.example") && !cools(&families, "http://a.example"));
+        let to = |snapshot: &Snapshot, uri| {
+            matches!(snapshot.find(&Uri::from_static(uri), None, None), Found::Member(_))
+        };
+        assert!(to(&service, "http://a.example") && !to(&service, "http://moved.example"));
+        service.refresh();
+        assert!(!to(&service, "http://a.example") && to(&service, "http://moved.example"));
+        let gate = &families.named("a").unwrap().gate;
+        assert_eq!((gate.max_advertised(), gate.name().as_ref()), (Duration::from_secs(86_400), "a"));
+        let nobody = families.replace(Family::new("c"), at(2)).unwrap_err();
+        assert_eq!(nobody.to_string(), "family \"c\": is not registered");
+    }
+
+    #[test]
+    fn a_change_that_cannot_be_changes_nothing() {
+        let families = Families::builder()
+            .family(Family::new("a").host("a.example"))
+            .family(Family::new("b").host("b.example"))
+            .requires("https://b.example/v1")
+            .build()
+            .unwrap();
+        let text = |changed: Result<(), InvalidFamilies>| changed.unwrap_err().to_string();
+        assert!(text(families.register(Family::new("a"), at(1))).contains("twice"));
+        let stolen = text(families.register(Family::new("c").host("A.example"), at(1)));
+        assert!(stolen.contains("\"a\"") && stolen.contains("\"c\""), "{stolen}");
+        let required = text(families.remove("b", at(1)));
+        assert!(required.contains("https://b.example/v1 belongs to no family"), "{required}");
+        assert!(text(families.remove("c", at(1))).contains("not registered"));
+        let bad = Family::new("b").gate(GateSettings::registered().attempt_timeout(Duration::ZERO));
+        assert!(text(families.set([bad], at(1))).contains("attempt_timeout"));
+        let names: Vec<_> = families.members().iter().map(|member| member.gate.name().to_string()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(name(&families, "http://b.example"), "b");
+    }
+
+    #[test]
+    fn a_host_takes_its_cool_down_along_when_it_changes_hands() {
+        let families = Families::builder().build().unwrap();
+        strike(&families, "http://h.example");
+        assert_eq!(name(&families, "http://h.example"), "auto h.example");
+        families.register(Family::new("h").host("h.example"), at(2)).unwrap();
+        assert_eq!(
+            (name(&families, "http://h.example").as_str(), cools(&families, "http://h.example")),
+            ("h", true)
+        );
+        assert_eq!(families.members().len(), 1);
+        families.remove("h", at(3)).unwrap();
+        assert_eq!(name(&families, "http://h.example"), "auto h.example");
+        assert!(cools(&families, "http://h.example"));
+        // One that rests leaves nothing behind.
+        families.register(Family::new("i").host("i.example"), at(3)).unwrap();
+        families.remove("i", at(4)).unwrap();
+        assert_eq!(name(&families, "http://i.example"), "Healthy");
+    }
+
+    #[test]
+    fn a_whole_set_is_exchanged_at_once() {
+        let families = Families::builder()
+            .family(Family::new("a").host("a.example"))
+            .family(Family::new("b").host("b.example"))
+            .unknown(Unknown::Refuse)
+            .build()
+            .unwrap();
+        strike(&families, "http://b.example");
+        let next = [Family::new("b").host("a.example"), Family::new("c").host("b.example")];
+        families.set(next, at(2)).unwrap();
+        assert_eq!(name(&families, "http://a.example"), "b");
+        assert!(cools(&families, "http://a.example") && !cools(&families, "http://b.example"));
+    }
+
+    #[test]
+    fn a_snapshot_outlives_its_families_and_still_learns() {
+        let families = Families::builder().build().unwrap();
+        let mut snapshot = families.snapshot();
+        drop(families);
+        snapshot.refresh();
+        let uri = Uri::from_static("http://h.example/");
+        assert!(matches!(snapshot.find(&uri, None, None), Found::Healthy));
+        assert!(snapshot.id().member_for(&uri, at(1)).is_some());
+        assert!(matches!(snapshot.find(&uri, None, None), Found::Automatic(_)));
+    }
+}
