@@ -1,6 +1,7 @@
 //! Which family a request belongs to, seen through the gate.
 
 mod automatic;
+mod changes;
 mod configuration;
 mod matching;
 
