@@ -1,10 +1,14 @@
 //! The one place that reads a clock. Everything else takes `now`.
 
+use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::OnceLock;
+use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use forbear_core::time::Monotonic;
-use tokio::time::Instant;
+use tokio::task::coop;
+use tokio::time::{Instant, Sleep};
 
 /// The origin lies this far before the first reading, so that a runtime whose paused clock started earlier still
 /// counts upwards.
@@ -47,6 +51,14 @@ pub(crate) fn to_instant(at: Monotonic) -> Instant {
         base.checked_add(at.since(origin).min(FAR))
     };
     moved.unwrap_or(base)
+}
+
+/// Polls a timer that bounds something else.
+///
+/// What it bounds may have used up all that tokio lets a task do in one poll, each time anew. A timer that asked for a
+/// share of that would then never be due.
+pub(crate) fn poll_timer(timer: Pin<&mut Sleep>, cx: &mut Context<'_>) -> Poll<()> {
+    pin!(coop::unconstrained(timer)).poll(cx)
 }
 
 /// The wall clock: only for HTTP dates in responses that bear none of their own.

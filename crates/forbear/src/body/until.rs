@@ -5,6 +5,8 @@ use std::task::{Context, Poll};
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::clock;
+
 pub(super) struct Until {
     deadline: Instant,
     sleep: Option<Pin<Box<Sleep>>>,
@@ -18,6 +20,7 @@ impl Until {
     /// Ready once the deadline has passed.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let deadline = self.deadline;
-        self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline))).as_mut().poll(cx)
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        clock::poll_timer(sleep.as_mut(), cx)
     }
 }

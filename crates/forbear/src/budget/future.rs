@@ -64,7 +64,7 @@ where
             this.timer.set(Some(tokio::time::sleep_until(at)));
         }
         if let Some(timer) = this.timer.as_mut().as_pin_mut() {
-            ready!(timer.poll(cx));
+            ready!(clock::poll_timer(timer, cx));
         }
         this.inner.set(None);
         let spent = clock::now().since(this.scope.entered());

@@ -1,4 +1,3 @@
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -73,12 +72,12 @@ impl Wait {
                     timer.as_mut().reset(clock::to_instant(until));
                     *armed = until;
                 }
-                timer.as_mut().poll(cx)
+                clock::poll_timer(timer.as_mut(), cx)
             }
             None => {
                 let timer =
                     self.timer.insert((until, Box::pin(tokio::time::sleep_until(clock::to_instant(until)))));
-                timer.1.as_mut().poll(cx)
+                clock::poll_timer(timer.1.as_mut(), cx)
             }
         }
     }

@@ -104,3 +104,15 @@ async fn a_panic_inside_the_body_passes_and_frees_it() {
     assert!(tokio::spawn(Drain::new(script, LIMIT, soon())).await.unwrap_err().is_panic());
     assert!(alive.upgrade().is_none());
 }
+
+/// Under a real clock: a paused one stands still while a task is busy.
+#[tokio::test]
+async fn a_body_that_never_lets_its_task_rest_is_let_go_at_the_deadline() {
+    let busy = stream::poll_fn(|cx| {
+        while pin!(tokio::task::consume_budget()).poll(cx).is_ready() {}
+        std::task::Poll::<Option<Result<Frame<Bytes>, Broken>>>::Pending
+    });
+    let drain = Drain::new(StreamBody::new(busy), LIMIT, soon());
+    let ended = tokio::time::timeout(Duration::from_secs(30), drain).await;
+    assert_eq!(ended, Ok(false));
+}

@@ -1,5 +1,6 @@
 //! One absolute deadline, and the grace after it.
 
+use std::convert::Infallible;
 use std::pin::pin;
 
 use forbear::{Budget, BudgetLayer, Error, Spent};
@@ -88,4 +89,18 @@ async fn budgets_are_made_from_either_clock_and_a_duration() {
     let over = with(get("http://vendor.test/"), Budget::until(deadline));
     let answer = BudgetLayer::unlimited().layer(Client::new([hangs()])).oneshot(over).await;
     assert!(matches!(answer, Err(Error::BudgetExhausted(spent)) if spent.spent().is_zero()));
+}
+
+/// Under a real clock: a paused one stands still while a task is busy.
+#[tokio::test]
+async fn a_client_that_never_lets_its_task_rest_ends_at_the_deadline() {
+    let busy = tower::service_fn(|_| async {
+        while !std::hint::black_box(false) {
+            tokio::task::consume_budget().await;
+        }
+        Ok::<_, Infallible>(http::Response::new(()))
+    });
+    let call = BudgetLayer::new(50 * MS).layer(busy).oneshot(get("http://vendor.test/"));
+    let answer = tokio::time::timeout(30 * SECOND, call).await.expect("the deadline has long passed");
+    assert_eq!(spent(answer), Some(Spent::Time));
 }
