@@ -48,6 +48,7 @@
 //! **Cancellation.** Dropping the future drops what it runs; nothing is held. **Memory.** No allocation; a timer in
 //! the future itself, armed at the first pending poll.
 
+pub(crate) mod attempt;
 mod extension;
 #[cfg(feature = "budget")]
 mod future;

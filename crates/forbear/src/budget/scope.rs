@@ -12,22 +12,22 @@ use forbear_core::signal::Signal;
 use forbear_core::time::Monotonic;
 
 /// Attempts are not counted.
-const UNCOUNTED: u32 = u32::MAX;
+pub(super) const UNCOUNTED: u32 = u32::MAX;
 
 /// What one logical request has spent, and what it may. Plain numbers, so that they are copied as a whole.
 #[derive(Debug, Clone, Copy)]
-struct Spending {
+pub(super) struct Spending {
     entered: Monotonic,
     /// The earliest deadline of all budgets around; [`Monotonic::NEVER`] where there is none.
     deadline: Monotonic,
     /// Attempts left.
-    left: u32,
+    pub(super) left: u32,
     /// Attempts sent.
-    attempts: u32,
+    pub(super) attempts: u32,
     /// Whether anything is in scope at all.
     present: bool,
-    /// A layer counted the attempt that it is about to send, so that the gate below does not count it again.
-    announced: bool,
+    /// A layer counted the attempt that it is polling, so that the gate below does not count it again.
+    pub(super) announced: bool,
     /// It recorded a deadline for a URL.
     recorded: bool,
     /// The budget's service is being called, so that `entered` is now.
@@ -162,7 +162,7 @@ impl Entered<'_> {
 
 /// Changes what is in scope; `None` where nothing is.
 #[inline]
-fn with<T>(change: impl FnOnce(&mut Spending) -> T) -> Option<T> {
+pub(super) fn with<T>(change: impl FnOnce(&mut Spending) -> T) -> Option<T> {
     let mut current = CURRENT.get();
     if !current.present {
         return None;
@@ -198,45 +198,6 @@ pub(crate) fn attempts() -> Option<u32> {
     current.present.then_some(current.attempts)
 }
 
-/// Counts an attempt that is about to be sent; false where none is left. The gate below will not count it again.
-#[inline]
-pub(crate) fn take_attempt() -> bool {
-    count(true)
-}
-
-/// Counts an attempt at the gate, which sees all of them, unless the layer above has counted it.
-#[inline]
-pub(crate) fn pass_attempt() -> bool {
-    with(|spending| std::mem::take(&mut spending.announced)).unwrap_or(true) || count(false)
-}
-
-#[inline]
-fn count(announced: bool) -> bool {
-    with(|spending| {
-        if spending.left == 0 {
-            return false;
-        }
-        if spending.left != UNCOUNTED {
-            spending.left -= 1;
-        }
-        spending.attempts = spending.attempts.saturating_add(1);
-        spending.announced = announced;
-        true
-    })
-    .unwrap_or(true)
-}
-
-/// The attempt that was announced was not sent: the gate refused it.
-pub(crate) fn give_back_attempt() {
-    with(|spending| {
-        spending.announced = false;
-        if spending.left != UNCOUNTED {
-            spending.left = spending.left.saturating_add(1);
-        }
-        spending.attempts = spending.attempts.saturating_sub(1);
-    });
-}
-
 /// Whether another attempt is left.
 pub(crate) fn has_attempts() -> bool {
     CURRENT.get().left > 0
@@ -266,6 +227,7 @@ pub(crate) fn records() -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::attempt::Attempt;
     use super::*;
     use std::num::NonZeroU32;
     use std::time::Duration;
@@ -284,31 +246,15 @@ mod tests {
             {
                 let _inner = inner.enter();
                 assert_eq!(budget(), until(10));
-                assert!(take_attempt() && take_attempt() && !take_attempt());
+                let count = || Attempt::default().count();
+                assert!(count() && count() && !count());
                 assert!(!has_attempts());
             }
-            assert!(!take_attempt());
+            assert!(!Attempt::default().count());
         }
         assert_eq!((inner.attempts(), outer.attempts()), (2, 2));
         assert_eq!(inner.deadline(), until(10).deadline());
         assert_eq!((budget(), entered()), (Budget::UNLIMITED, None));
-    }
-
-    #[test]
-    fn an_attempt_that_a_layer_announced_is_counted_once() {
-        let mut scope = Scope::new(Monotonic::ORIGIN, Budget::UNLIMITED);
-        {
-            let _entered = scope.enter();
-            assert!(take_attempt() && pass_attempt());
-            assert_eq!(attempts(), Some(1));
-            assert!(pass_attempt());
-            assert_eq!(attempts(), Some(2));
-            assert!(take_attempt());
-            give_back_attempt();
-            assert_eq!(attempts(), Some(2));
-            assert!(pass_attempt());
-        }
-        assert_eq!(scope.attempts(), 3);
     }
 
     #[test]

@@ -125,7 +125,7 @@ where
         let mut this = self.project();
         loop {
             let next = match this.state.as_mut().project() {
-                StateProj::Sent { .. } if !this.admitted.polled && !budget::scope::pass_attempt() => {
+                StateProj::Sent { .. } if !this.admitted.polled && !budget::attempt::pass() => {
                     Next::Return(Err(budget::out_of_attempts()))
                 }
                 StateProj::Sent { attempt } => {

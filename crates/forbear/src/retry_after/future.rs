@@ -14,7 +14,7 @@ use super::saved::Saved;
 use super::wait::Wait;
 use crate::Error;
 use crate::body::{BoxError, Drain, Replay};
-use crate::budget::{self, scope};
+use crate::budget::{self, attempt::Attempt};
 
 pin_project! {
     /// The future of a [`RetryAfterService`](super::RetryAfterService). Dropping it gives up its place in the queue.
@@ -33,7 +33,7 @@ pin_project! {
 pin_project! {
     #[project = StateProj]
     pub(super) enum State<F, RB> {
-        Sent { #[pin] attempt: F, counted: bool },
+        Sent { #[pin] future: F, attempt: Attempt },
         // An earlier logical request recorded a deadline for this URL.
         Recorded { until: Monotonic },
         // The discarded answer is read to its end.
@@ -47,15 +47,22 @@ pin_project! {
     }
 }
 
+impl<F, RB> State<F, RB> {
+    #[inline]
+    pub(super) fn sent(future: F) -> Self {
+        Self::Sent { future, attempt: Attempt::default() }
+    }
+}
+
 impl<S, B, F, RB> RetryAfterFuture<S, B, F, RB> {
     #[inline]
     pub(super) fn sent(
-        attempt: F,
+        future: F,
         saved: Option<Box<Saved<S, B>>>,
         key: Option<UrlKey>,
         deadlines: DeadlinesId,
     ) -> Self {
-        Self { state: State::Sent { attempt, counted: false }, saved, key, deadlines, recorded: false }
+        Self { state: State::sent(future), saved, key, deadlines, recorded: false }
     }
 
     pub(super) fn recorded(until: Monotonic, saved: Box<Saved<S, B>>, deadlines: DeadlinesId) -> Self {
@@ -103,10 +110,10 @@ where
         let mut request = Logical { saved: this.saved, memory };
         loop {
             let next = match this.state.as_mut().project() {
-                StateProj::Sent { attempt, counted } => {
-                    if *counted || scope::take_attempt() {
-                        *counted = true;
-                        request.answered(ready!(attempt.poll(cx)).map_err(Error::from_inner))
+                StateProj::Sent { future, attempt } => {
+                    if attempt.count() {
+                        let answer = ready!(attempt.announce(|| future.poll(cx)));
+                        request.answered(answer.map_err(Error::from_inner), attempt)
                     } else {
                         Next::Return(Err(budget::out_of_attempts()))
                     }

@@ -19,7 +19,7 @@ use super::future::State;
 use super::saved::Saved;
 use super::wait::{Wait, Waited};
 use crate::body::{BoxError, Drain, Replay};
-use crate::budget::{self, scope};
+use crate::budget::{self, attempt::Attempt, scope};
 use crate::error::{Cooling, Spent};
 use crate::extensions::{NoSignal, Signal, asked_uri, effective_uri};
 use crate::{Error, clock, events};
@@ -62,15 +62,18 @@ pub(super) struct Logical<'a, S, B> {
 impl<S, B> Logical<'_, S, B> {
     /// An attempt ended.
     #[inline]
-    pub(super) fn answered<F, RB: Body>(&mut self, answer: Result<Response<RB>, Error>) -> Next<F, RB> {
+    pub(super) fn answered<F, RB: Body>(
+        &mut self,
+        answer: Result<Response<RB>, Error>,
+        attempt: &mut Attempt,
+    ) -> Next<F, RB> {
         match answer {
             Ok(response) => match said(&response) {
                 Some(limited) => self.limited(response, limited),
                 None => Next::Return(Ok(response)),
             },
             Err(Error::Cooling(cooling)) => {
-                // A refusal was never sent.
-                scope::give_back_attempt();
+                attempt.refused();
                 self.refused(cooling)
             }
             Err(error) => Next::Return(Err(error)),
@@ -225,10 +228,7 @@ impl<S, B> Logical<'_, S, B> {
             return Next::Return(Err(saved.exhausted(Spent::Time, now)));
         }
         match saved.again(now) {
-            Some(request) => {
-                let attempt = saved.service.call(request);
-                Next::Go(State::Sent { attempt, counted: false })
-            }
+            Some(request) => Next::Go(State::sent(saved.service.call(request))),
             None => Next::Return(Err(saved.exhausted(Spent::NextWait, now))),
         }
     }
