@@ -62,6 +62,8 @@ fn swap_last_signal(with: Option<Arc<Signal>>) -> Option<Arc<Signal>> {
 #[derive(Debug)]
 pub(crate) struct Scope {
     spending: Spending,
+    /// Its own attempts left, while it is in scope inside another: that may have fewer now, and more later.
+    own_left: u32,
     last_signal: Option<Arc<Signal>>,
 }
 
@@ -73,7 +75,7 @@ impl Scope {
         let deadline = budget.deadline().map_or(Monotonic::NEVER, |deadline| deadline.min(endless));
         let left = budget.most_attempts().map_or(UNCOUNTED, std::num::NonZeroU32::get);
         let spending = Spending { entered, deadline, left, present: true, entering: true, ..NOTHING };
-        Self { spending, last_signal: None }
+        Self { spending, own_left: left, last_signal: None }
     }
 
     /// Puts it in scope until the guard is dropped, nested in what is in scope already.
@@ -83,6 +85,7 @@ impl Scope {
         if outer.present {
             let inside = &mut self.spending;
             inside.deadline = inside.deadline.min(outer.deadline);
+            self.own_left = inside.left;
             inside.left = inside.left.min(outer.left);
             inside.recorded |= outer.recorded;
         }
@@ -143,8 +146,11 @@ impl Entered<'_> {
             // A refusal that comes in a later poll than its attempt was counted in gives one back.
             let refused = before.saturating_sub(inside.attempts);
             outer.attempts = outer.attempts.saturating_add(sent).saturating_sub(refused);
-            if outer.left != UNCOUNTED {
-                outer.left = outer.left.saturating_sub(sent).saturating_add(refused);
+            inside.left = self.scope.own_left;
+            for left in [&mut outer.left, &mut inside.left] {
+                if *left != UNCOUNTED {
+                    *left = left.saturating_sub(sent).saturating_add(refused);
+                }
             }
             outer.recorded |= inside.recorded;
         }

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use forbear::{BudgetLayer, Error, Families, Family, FamilyCooldownLayer, RetryAfterLayer, Spent};
 use tower::{Layer, ServiceExt};
 
-use crate::common::{Client, SECOND, answer, get, limited};
+use crate::common::{Client, SECOND, answer, get, limited, with};
 use crate::spent;
 
 fn layer(attempts: u32) -> BudgetLayer {
@@ -140,4 +140,41 @@ async fn a_refusal_gives_back_only_what_was_not_sent() {
     let answer = service.oneshot(get("http://vendor.test/")).await;
     assert_eq!(spent(answer), Some(Spent::Attempts));
     assert_eq!(client.sent(), 3);
+}
+
+/// Two budgets inside one: while the one's attempt is counted the other has none, and may have it when it comes back.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_is_given_back_is_there_for_the_other_budgets_inside() {
+    let client = Client::new([limited(429, 60), answer(200)]);
+    let families = Families::builder().family(Family::new("vendor").host("vendor.test")).build().unwrap();
+    let gate = FamilyCooldownLayer::new(families).layer(client.clone());
+    let _ = gate.clone().oneshot(get("http://vendor.test/")).await.unwrap();
+    let refused = tower::service_fn(move |request| {
+        let gate = gate.clone();
+        async move {
+            tokio::time::sleep(SECOND).await;
+            gate.oneshot(request).await
+        }
+    });
+    let refused = (BudgetLayer::unlimited(), RetryAfterLayer::new()).layer(refused);
+    let plain = RetryAfterLayer::new().layer(client.clone());
+    let later = BudgetLayer::unlimited().layer(tower::service_fn(move |request| {
+        let plain = plain.clone();
+        async move {
+            tokio::time::sleep(2 * SECOND).await;
+            plain.oneshot(request).await
+        }
+    }));
+    let handler = tower::service_fn(move |_| {
+        let (refused, later) = (refused.clone(), later.clone());
+        async move {
+            let url = "http://vendor.test/";
+            let (refused, answer) =
+                tokio::join!(refused.oneshot(with(get(url), forbear::NoWait)), later.oneshot(get(url)));
+            assert!(matches!(refused, Err(Error::Cooling(_))), "{refused:?}");
+            answer
+        }
+    });
+    let answer = layer(1).layer(handler).oneshot(get("http://vendor.test/")).await;
+    assert_eq!(answer.unwrap().status(), 200);
 }
