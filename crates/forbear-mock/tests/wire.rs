@@ -216,3 +216,33 @@ async fn the_socket_closes_with_the_last_clone() {
     let end = timeout(Duration::from_secs(10), socket.read_to_end(&mut Vec::new())).await;
     assert!(end.is_ok(), "the connection outlived the vendor");
 }
+
+/// Whoever drops a vendor and then calls it is refused, each time.
+#[tokio::test]
+async fn nothing_listens_any_more_when_the_last_clone_is_gone() {
+    for _ in 0..5 {
+        let vendor = MockVendor::start().await.script(reply(200));
+        let authority = vendor.authority();
+        drop(vendor);
+        let error = tokio::net::TcpStream::connect(authority).await.expect_err("nobody listens");
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+    }
+}
+
+/// The server's own thread cannot wait for its end.
+#[tokio::test]
+async fn a_closure_may_drop_the_last_clone() {
+    let vendor = MockVendor::start().await;
+    let url = vendor.url("/");
+    let (give, take) = std::sync::mpsc::channel();
+    vendor.set_script(respond_with(move |_| {
+        drop(take.recv());
+        reply(200)
+    }));
+    let client = client();
+    let answer = tokio::spawn(async move { get(&client, url).await.status() });
+    give.send(vendor).unwrap();
+    // Answered, or cut off by the end of the server, but not held up by it.
+    let end = timeout(Duration::from_secs(10), answer).await;
+    assert!(end.is_ok(), "the server waits for itself");
+}

@@ -6,8 +6,9 @@ mod answer;
 mod io;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-use std::thread;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use hyper::service::service_fn;
@@ -21,12 +22,30 @@ use crate::engine::Engine;
 pub(crate) use self::io::HalfClose;
 use self::io::{Ending, Socket};
 
+/// How long the drop of a server waits for its thread, which a closure of a script may hold up.
+const ENDS_WITHIN: Duration = Duration::from_secs(1);
+
 /// A listening socket; dropping it closes the socket and every connection on it.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
+    thread: ThreadId,
     /// Ends the server's thread by being dropped.
-    _running: oneshot::Sender<()>,
+    running: Option<oneshot::Sender<()>>,
+    /// Fails when the thread has let go of its runtime, and with it of every socket.
+    ended: Mutex<Receiver<()>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.running = None;
+        // A closure of a script may own the vendor, and be dropped where it runs.
+        if thread::current().id() != self.thread
+            && let Ok(ended) = self.ended.get_mut()
+        {
+            let _ = ended.recv_timeout(ENDS_WITHIN);
+        }
+    }
 }
 
 impl Server {
@@ -40,6 +59,7 @@ impl Server {
 /// It has a thread and a runtime of its own: a paused clock or a blocked runtime of the test does not reach it.
 pub(crate) fn serve(engine: Arc<Engine>) -> Server {
     let (running, stop) = oneshot::channel::<()>();
+    let (ends, ended) = mpsc::channel::<()>();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -48,7 +68,7 @@ pub(crate) fn serve(engine: Arc<Engine>) -> Server {
         .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
         .expect("a mock vendor needs a port of 127.0.0.1");
     let address = listener.local_addr().expect("a bound socket has an address");
-    thread::Builder::new()
+    let thread = thread::Builder::new()
         .name("forbear-mock".to_owned())
         .spawn(move || {
             runtime.block_on(async {
@@ -57,9 +77,12 @@ pub(crate) fn serve(engine: Arc<Engine>) -> Server {
                 // Ends by an error, when the sender is gone; every task ends with the runtime.
                 let _ = stop.await;
             });
+            drop(runtime);
+            drop(ends);
         })
         .expect("a mock vendor needs a thread of its own");
-    Server { address, _running: running }
+    let thread = thread.thread().id();
+    Server { address, thread, running: Some(running), ended: Mutex::new(ended) }
 }
 
 async fn accept(listener: TcpListener, engine: Arc<Engine>) {
