@@ -35,10 +35,13 @@ pub struct MockBody {
 impl MockBody {
     pub(crate) fn new(reply: &Reply, slots: Vec<Slot>) -> Self {
         let mut rest = reply.payload().clone();
-        let mut missing = 0;
+        let claimed = reply.claimed_length();
+        let promised = claimed.unwrap_or(rest.len());
+        rest.truncate(promised);
+        let mut missing = promised - rest.len();
         if let Some(Fault::CloseInBody(sent)) = reply.fault() {
-            missing = rest.len().saturating_sub(sent).max(1);
-            rest.truncate(sent);
+            rest.truncate(claimed.map_or(sent, |claimed| sent.min(claimed.saturating_sub(1))));
+            missing = promised.saturating_sub(rest.len()).max(usize::from(claimed.is_none()));
         }
         let pace = reply.pace().filter(|_| !rest.is_empty()).map(|pace| (pace, Box::pin(sleep(pace.every))));
         let mut body = Self { rest, missing, pace, flush: false, failed: false, slots, half_close: None };

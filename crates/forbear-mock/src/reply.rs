@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
@@ -86,6 +86,9 @@ impl Reply {
 
     /// Adds a header line. The value may hold any bytes a header can, UTF-8 or not.
     ///
+    /// A `Content-Length` is kept, true or not. Where it promises more than the body has, the connection is closed
+    /// after the body, as [`close_in_body`](Self::close_in_body) does; where it promises less, the rest is not sent.
+    ///
     /// # Panics
     ///
     /// When the name is no token or the value holds control characters.
@@ -162,6 +165,14 @@ impl Reply {
 
     pub(crate) fn payload(&self) -> &Bytes {
         &self.body
+    }
+
+    /// The length that its own headers give it, if they give one.
+    pub(crate) fn claimed_length(&self) -> Option<usize> {
+        let mut lines = self.headers.get_all(CONTENT_LENGTH).iter();
+        let parsed = |line: &HeaderValue| line.to_str().ok()?.parse().ok();
+        let length = parsed(lines.next()?)?;
+        lines.all(|line| parsed(line) == Some(length)).then_some(length)
     }
 
     pub(crate) fn wait(&self) -> Duration {

@@ -122,3 +122,14 @@ async fn a_half_close_is_a_plain_answer_and_the_last_fault_counts() {
 fn pieces_of_nothing_are_refused() {
     let _ = reply(200).slow_body(0, S(1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_false_length_is_a_body_that_breaks_off_or_is_cut() {
+    let lie = |length: &str| reply(200).header("content-length", length).body("whole");
+    let vendor = MockVendor::in_process().script([lie("8"), lie("2")]);
+    let mut longer = get(&vendor).await.unwrap().into_body();
+    assert_eq!(longer.frame().await.unwrap().unwrap().into_data().unwrap(), "whole");
+    assert_eq!(longer.frame().await.unwrap().unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    let shorter = get(&vendor).await.unwrap().into_body();
+    assert_eq!(shorter.collect().await.unwrap().to_bytes(), "wh");
+}

@@ -259,3 +259,36 @@ mod http2 {
         vendor.assert_attempts(1);
     }
 }
+
+/// What a vendor says of its body's length need not be true.
+#[tokio::test]
+async fn a_length_that_is_not_the_bodys_is_sent_as_it_stands() {
+    for (method, status, length, sent) in [
+        ("GET", 200, "8", "whole"),
+        ("GET", 200, "2", "wh"),
+        ("GET", 200, "0", ""),
+        ("GET", 200, "5", "whole"),
+        ("HEAD", 200, "8", ""),
+        ("GET", 304, "8", ""),
+    ] {
+        let lie = reply(status).header("content-length", length).body("whole");
+        let vendor = MockVendor::start().await.script(lie);
+        let mut socket = TcpStream::connect(vendor.authority()).await.unwrap();
+        let request = format!("{method} / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let (raw, end) = rest(&mut socket).await;
+        let (head, seen) = raw.split_once("\r\n\r\n").expect("a whole head");
+        assert!(head.contains(&format!("content-length: {length}")), "{head}");
+        assert_eq!((seen, end), (sent, None), "{method} {status} {length}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_cut_short_of_a_false_length_is_cut_where_it_was_asked() {
+    for (length, cut, sent) in [("8", 2, "wh"), ("2", 4, "w")] {
+        let lie = reply(200).header("content-length", length).body("whole").close_in_body(cut);
+        let (raw, end) = rest(&mut ask(&MockVendor::start().await.script(lie)).await).await;
+        let (_, seen) = raw.split_once("\r\n\r\n").expect("a whole head");
+        assert_eq!((seen, end), (sent, None), "{length}");
+    }
+}
