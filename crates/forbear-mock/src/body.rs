@@ -60,6 +60,14 @@ impl MockBody {
         self
     }
 
+    /// The body of an answer that has none on a socket, whatever its reply says.
+    pub(crate) fn withheld(mut self) -> Self {
+        self.rest.clear();
+        self.missing = 0;
+        self.let_go_at_end();
+        self
+    }
+
     fn let_go_at_end(&mut self) {
         if self.is_end_stream() {
             self.slots.clear();

@@ -6,7 +6,7 @@ use std::pin::pin;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::header::HOST;
 use http::uri::Authority;
-use http::{HeaderMap, Request, Response, Uri};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body::Body;
 use http_body_util::BodyExt;
 
@@ -20,6 +20,11 @@ use crate::{MockBody, Reply};
 pub(crate) struct Answer {
     pub(crate) reply: Reply,
     pub(crate) slots: Vec<Slot>,
+}
+
+/// Whether an answer ends with its head (RFC 9112, section 6.3).
+pub(crate) fn ends_with_head(method: &Method, status: StatusCode) -> bool {
+    method == Method::HEAD || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 impl Answer {

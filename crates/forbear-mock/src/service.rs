@@ -12,7 +12,7 @@ use http_body::Body;
 
 use crate::MockBody;
 use crate::engine::Engine;
-use crate::receive::receive;
+use crate::receive::{ends_with_head, receive};
 
 /// A [`MockVendor`](crate::MockVendor) as a service, from [`MockVendor::service`](crate::MockVendor::service).
 ///
@@ -48,7 +48,12 @@ where
 
     fn call(&mut self, request: Request<B>) -> ReplyFuture {
         let engine = Arc::clone(&self.engine);
-        ReplyFuture(Box::pin(async move { receive(&engine, request).await.into_response() }))
+        let method = request.method().clone();
+        ReplyFuture(Box::pin(async move {
+            let response = receive(&engine, request).await.into_response()?;
+            let bodiless = ends_with_head(&method, response.status());
+            Ok(if bodiless { response.map(MockBody::withheld) } else { response })
+        }))
     }
 }
 

@@ -9,7 +9,7 @@ use forbear_mock::{Attempt, MockBody, MockVendor, reply, respond_with};
 use futures_util::future::join_all;
 use futures_util::{FutureExt, stream};
 use http::{Method, Request, Response, StatusCode};
-use http_body::Frame;
+use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody};
 use tokio::time::{Instant, sleep, timeout};
 use tower::ServiceExt;
@@ -161,4 +161,19 @@ fn faces_and_futures_cross_threads() {
     crosses(&vendor.service());
     spawns(&vendor.service().oneshot(Request::new(Full::<Bytes>::default())));
     assert_eq!((vendor.uri().as_str(), vendor.authority().as_str()), ("http://vendor.test", "vendor.test"));
+}
+
+/// As on a socket, where the server sends none.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_ends_with_its_head_has_no_body() {
+    let vendor = MockVendor::in_process()
+        .route("/head", reply(200).body("whole").close_in_body(2))
+        .route("/204", reply(204).body("whole").slow_body(1, Duration::from_secs(1)))
+        .route("/304", reply(304).header("content-length", "9").body("whole"));
+    for (method, path) in [("HEAD", "/head"), ("GET", "/204"), ("GET", "/304")] {
+        let request = Request::builder().method(method).uri(path).body(Full::<Bytes>::default()).unwrap();
+        let body = vendor.service().oneshot(request).await.unwrap().into_body();
+        assert!(body.is_end_stream(), "{path}");
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "", "{path}");
+    }
 }
