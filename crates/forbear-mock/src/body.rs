@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 use crate::Reply;
 use crate::fault::{Fault, Pace};
@@ -104,7 +104,7 @@ impl Body for MockBody {
         let mut piece = this.rest.len();
         if let Some((pace, due)) = &mut this.pace {
             ready!(due.as_mut().poll(cx));
-            due.as_mut().reset(Instant::now() + pace.every);
+            due.set(sleep(pace.every));
             piece = piece.min(pace.piece);
         }
         let piece = this.rest.split_to(piece);

@@ -133,3 +133,11 @@ async fn a_false_length_is_a_body_that_breaks_off_or_is_cut() {
     let shorter = get(&vendor).await.unwrap().into_body();
     assert_eq!(shorter.collect().await.unwrap().to_bytes(), "wh");
 }
+
+/// A body that stalls for good, and is waited for longer than anybody does.
+#[tokio::test(start_paused = true)]
+async fn a_body_in_pieces_may_be_as_slow_as_can_be_said() {
+    let vendor = MockVendor::in_process().script(reply(200).body("whole").slow_body(1, Duration::MAX));
+    let mut body = get(&vendor).await.unwrap().into_body();
+    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "w");
+}
