@@ -292,3 +292,17 @@ async fn a_body_cut_short_of_a_false_length_is_cut_where_it_was_asked() {
         assert_eq!((seen, end), (sent, None), "{length}");
     }
 }
+
+/// A client may have sent its next requests before it read the answer.
+#[tokio::test]
+async fn what_was_sent_ahead_of_a_half_close_is_neither_answered_nor_logged() {
+    let vendor = once(reply(200).body("whole").half_close()).await;
+    let mut socket = TcpStream::connect(vendor.authority()).await.unwrap();
+    let three = ["/", "/again", "/again"].map(|path| format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n"));
+    socket.write_all(three.concat().as_bytes()).await.unwrap();
+    let (raw, end) = rest(&mut socket).await;
+    assert!(raw.ends_with("\r\n\r\nwhole"), "{raw}");
+    assert_eq!(end, None);
+    assert_well(&client(), &vendor).await;
+    vendor.assert_attempts_on("/again", 0);
+}

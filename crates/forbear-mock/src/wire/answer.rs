@@ -18,6 +18,10 @@ pub(crate) async fn answer(
     ending: Arc<Ending>,
     request: Request<Incoming>,
 ) -> io::Result<Response<MockBody>> {
+    if ending.is_half_closed() {
+        // Sent ahead of the answer that was the last one.
+        return std::future::pending().await;
+    }
     let one_stream = request.version() <= Version::HTTP_11;
     let answer = receive(&engine, request).await;
     let fault = answer.reply.fault();

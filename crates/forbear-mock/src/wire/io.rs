@@ -23,6 +23,11 @@ impl Ending {
         self.reset.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the last answer of the connection was given.
+    pub(crate) fn is_half_closed(&self) -> bool {
+        self.half_close.load(Ordering::Relaxed)
+    }
+
     fn is_reset(&self) -> bool {
         self.reset.load(Ordering::Relaxed)
     }
@@ -96,7 +101,7 @@ impl AsyncWrite for Socket {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.check()?;
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        if !self.half_closed && self.ending.half_close.load(Ordering::Relaxed) {
+        if !self.half_closed && self.ending.is_half_closed() {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
             self.half_closed = true;
         }
