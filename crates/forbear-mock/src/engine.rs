@@ -54,6 +54,11 @@ impl Engine {
 
     /// Logs the request and decides on its answer.
     pub(crate) fn answer(&self, received: Received) -> Answer {
+        self.answer_as(received, |reply| reply)
+    }
+
+    /// The same for a face that cannot send every reply: it logs and answers what `face` makes of it.
+    pub(crate) fn answer_as(&self, received: Received, face: impl FnOnce(Reply) -> Reply) -> Answer {
         let (attempt, decision) = {
             let mut state = self.lock();
             let attempt = state.record(received);
@@ -62,7 +67,7 @@ impl Engine {
             (attempt, decision)
         };
         // Not under the lock: a closure may look at the vendor.
-        let reply = decision.next.resolve(&attempt);
+        let reply = face(decision.next.resolve(&attempt));
         self.lock().close(&attempt, &reply);
         Answer { reply, slots: decision.slots }
     }

@@ -8,6 +8,7 @@ use wiremock::{Request, Respond, ResponseTemplate};
 
 use crate::attempt::Received;
 use crate::engine::Engine;
+use crate::{Reply, reply};
 
 /// Answers from a vendor's scripts, limits and outages on a wiremock server, beside mocks of your own. See
 /// [`MockVendor::responder`](crate::MockVendor::responder).
@@ -17,7 +18,7 @@ pub struct Responder(pub(crate) Arc<Engine>);
 impl Respond for Responder {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let host = request.headers.get(HOST).and_then(|value| value.to_str().ok());
-        let answer = self.0.answer(Received {
+        let received = Received {
             method: request.method.clone(),
             // Without a `Host` the request came by HTTP/2 and its `:authority` is in the URL.
             authority: host.map(str::to_owned).or_else(|| Some(request.url.authority().to_owned())),
@@ -25,12 +26,8 @@ impl Respond for Responder {
             query: request.url.query().map(str::to_owned),
             headers: request.headers.clone(),
             body: Bytes::copy_from_slice(&request.body),
-        });
-        let reply = answer.reply;
-        if reply.fault().is_some() {
-            let why = "a wiremock server cannot break a connection; use MockVendor::start for this reply";
-            return ResponseTemplate::new(501).set_body_string(why);
-        }
+        };
+        let reply = self.0.answer_as(received, playable).reply;
         let headers = reply.headers().iter();
         headers.fold(
             ResponseTemplate::new(reply.status())
@@ -39,4 +36,17 @@ impl Respond for Responder {
             |template, (name, value)| template.append_header(name, value),
         )
     }
+}
+
+/// The reply, where a wiremock server can send it.
+fn playable(played: Reply) -> Reply {
+    let in_pieces = played.pace().is_some() && !played.payload().is_empty();
+    let lies = played.claimed_length().is_some_and(|length| length != played.payload().len());
+    if played.fault().is_none() && !in_pieces && !lies {
+        return played;
+    }
+    reply(501).header("content-type", "text/plain").body(
+        "a wiremock server cannot break a connection, send a body in pieces, or give it a false length; \
+         use MockVendor::start for this reply",
+    )
 }

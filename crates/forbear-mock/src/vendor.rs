@@ -53,8 +53,9 @@ impl MockVendor {
     /// # }
     /// ```
     ///
-    /// A wiremock server cannot break a connection: a reply that would is answered with `501` and says so. Limits of
-    /// concurrency admit everybody there, since wiremock does not say when an answer was sent.
+    /// A wiremock server cannot break a connection, send a body in pieces, or give it a false length: a reply that
+    /// would is answered with `501` and says so. Limits of concurrency admit everybody there, since wiremock does not
+    /// say when an answer was sent.
     #[cfg(feature = "wiremock")]
     #[must_use]
     pub fn responder(&self) -> crate::Responder {

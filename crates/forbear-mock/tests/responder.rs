@@ -50,3 +50,17 @@ async fn limits_answer_and_what_wiremock_cannot_do_is_said() {
     assert!(String::from_utf8_lossy(broken.body()).contains("MockVendor::start"));
     assert_eq!(get(&server.uri()).await.status(), 429);
 }
+
+#[tokio::test]
+async fn the_log_shows_what_wiremock_answered() {
+    let slow = reply(200).body("whole").slow_body(1, Duration::from_secs(60));
+    let lie = reply(200).header("content-length", "9").body("whole");
+    let true_length = reply(200).header("content-length", "5").body("whole");
+    let vendor = MockVendor::in_process().script([slow, lie, reply(200).half_close(), true_length]);
+    let server = mounted(&vendor).await;
+    for expected in [501, 501, 501, 200] {
+        assert_eq!(get(&server.uri()).await.status(), expected);
+    }
+    let logged: Vec<_> = vendor.attempts().iter().map(|attempt| attempt.status().unwrap().as_u16()).collect();
+    assert_eq!(logged, [501, 501, 501, 200]);
+}
