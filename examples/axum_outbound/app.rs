@@ -39,6 +39,9 @@ pub fn app(outbound: Outbound) -> Router {
 }
 
 async fn quote(State(outbound): State<Outbound>, Path(symbol): Path<String>) -> Result<Response, Refused> {
+    if !is_symbol(&symbol) {
+        return Err(Refused::caller("a symbol is letters, digits, dots and dashes"));
+    }
     let url = format!("{}/{symbol}", outbound.base.trim_end_matches('/'));
     let request = Request::get(url).body(Empty::new()).map_err(Refused::client)?;
     let answer = outbound.vendor.send(request).await?;
@@ -47,6 +50,12 @@ async fn quote(State(outbound): State<Outbound>, Path(symbol): Path<String>) -> 
         Some(refused) => Err(refused),
         None => Ok(answer.map(Body::new)),
     }
+}
+
+/// A path parameter is decoded: unchecked, it could hold a `/` or `?` and name something else at the vendor.
+fn is_symbol(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+    text.bytes().all(plain) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }
 
 async fn health(State(outbound): State<Outbound>) -> String {

@@ -15,6 +15,10 @@ pub(super) struct Refused {
 }
 
 impl Refused {
+    pub(super) fn caller(why: &str) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, retry_in: None, why: why.to_owned() }
+    }
+
     pub(super) fn client(error: impl Into<BoxError>) -> Self {
         Error::from_inner(error).into()
     }

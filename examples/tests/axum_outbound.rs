@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use forbear_examples::axum_outbound;
+use axum::body::Body;
+use forbear::Families;
+use forbear_examples::axum_outbound::{self, Outbound};
+use forbear_mock::{MockVendor, reply};
+use http::Request;
+use tower::ServiceExt;
 
 #[tokio::test]
 async fn handlers_share_one_stack_and_map_refusals() {
@@ -24,4 +29,20 @@ async fn handlers_share_one_stack_and_map_refusals() {
     }
     assert!(seen[3].body.starts_with("quotes is cooling, retry in"), "{seen:?}");
     assert!(seen[4].body.starts_with("quotes  cooling"), "{seen:?}");
+}
+
+/// What a caller names is one symbol, and never another resource of the vendor.
+#[tokio::test]
+async fn a_symbol_is_not_a_path() {
+    let vendor = MockVendor::start().await.script(reply(200));
+    let families = Families::builder().build().unwrap();
+    let app = axum_outbound::app(Outbound::new(families, vendor.uri(), Duration::from_secs(3)));
+    for symbol in ["..%2Fadmin", "a%3Fall=1", "a%2Fb", "a%23b", "a%20b", "%C3%A9", ".."] {
+        let request = Request::get(format!("/quote/{symbol}")).body(Body::empty()).unwrap();
+        assert_eq!(app.clone().oneshot(request).await.unwrap().status(), 400, "{symbol}");
+    }
+    vendor.assert_attempts(0);
+    let request = Request::get("/quote/BRK.B").body(Body::empty()).unwrap();
+    assert_eq!(app.oneshot(request).await.unwrap().status(), 200);
+    vendor.assert_attempts_on("/BRK.B", 1);
 }
