@@ -132,6 +132,8 @@
 //! | [`close_before_body`](Reply::close_before_body), [`close_in_body`](Reply::close_in_body) | a head that promises the whole body, less body than that, then FIN | this stream is reset in its body | the body fails: [`UnexpectedEof`] |
 //! | [`half_close`](Reply::half_close) | the whole answer, then FIN, while the vendor goes on reading | a plain answer | a plain answer |
 //!
+//! A `Content-Length` that promises more than the body has is a close in the body too; one that promises less cuts it.
+//!
 //! In process the errors are [`std::io::Error`]s of the kind named, as [`MockService`]'s and [`MockBody`]'s error type.
 //!
 //! [`ConnectionReset`]: std::io::ErrorKind::ConnectionReset
