@@ -38,7 +38,7 @@ fn signal(limit: &Limit, found: Option<(&'static Source, Hint<'_>)>) -> Signal {
                 None => Reason::from_static("malformed-retry-after"),
             };
         }
-        let value = clean(&String::from_utf8_lossy(hint.line.as_bytes()));
+        let value = clean(&String::from_utf8_lossy(hint.line.as_bytes()), Reason::MAX);
         signal.evidence = Evidence { source: source.field.as_str(), value: value.into() };
     }
     signal

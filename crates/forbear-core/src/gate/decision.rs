@@ -3,6 +3,7 @@ use std::sync::Arc;
 use crate::signal::Signal;
 use crate::time::Monotonic;
 
+use super::operator::Acted;
 use super::ticket::Ticket;
 
 /// What a gate says to a logical request that asks to be admitted.
@@ -25,8 +26,10 @@ pub struct Refusal {
     pub waitable: bool,
     /// When this was decided.
     pub at: Monotonic,
-    /// The strike that closed the gate.
+    /// The strike that closed the gate last.
     pub strike: Option<Arc<Struck>>,
+    /// The operator who paused it, or closed it for so long, where it was not the vendor.
+    pub operator: Option<Arc<Acted>>,
 }
 
 /// Why a gate does not let a caller send.

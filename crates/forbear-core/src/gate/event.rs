@@ -4,6 +4,7 @@ use std::time::Duration;
 use crate::signal::Scope;
 
 use super::decision::Struck;
+use super::operator::Acted;
 
 /// Something an operator is told: forbear logs one WARN per strike and one INFO per recovery.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +34,8 @@ pub enum Event {
         /// Attempts per second that recovery begins with.
         pace: f64,
     },
+    /// An operator acted.
+    Operator(Arc<Acted>),
 }
 
 /// How an attempt ended, as far as its family is concerned.

@@ -102,6 +102,7 @@ impl State {
             until,
             advertised: other.struck.as_ref().is_some_and(|struck| struck.signal.delay.is_some()),
             struck: other.struck.as_ref().map(here),
+            by: None,
         };
         self.lease = None;
         self.fruitless = 0;

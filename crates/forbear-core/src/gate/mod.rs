@@ -42,7 +42,7 @@ pub use engine::{Gate, Observed, answered_open};
 pub use event::{Effect, Event, Outcome};
 pub use ladder::{Ladder, TOP_LEVEL};
 pub use merge::{Merged, Transition};
-pub use operator::clears;
+pub use operator::{Act, Acted, Operator, clears};
 pub use place::{Grant, Place, Turn};
 pub use settings::GateSettings;
 pub use ticket::Ticket;

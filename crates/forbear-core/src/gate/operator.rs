@@ -1,17 +1,89 @@
 //! What an operator may do to a gate.
 
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use crate::signal::clean;
 use crate::time::Monotonic;
 
 use super::engine::Gate;
 use super::event::Event;
 use super::state::{Cooldown, State};
 
-/// A pause and since when it holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pause {
-    pub(super) since: Monotonic,
+/// Who acts on a gate, and why: shown in health, events and refusals. Both without control characters; cut at 64 and
+/// 200 bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operator {
+    who: Box<str>,
+    why: Box<str>,
+}
+
+/// What an operator did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Act {
+    /// Closed the gate for so long.
+    Cool(Duration),
+    /// Forgot everything that was held against the family.
+    Clear,
+    /// Refuses everybody until resumed.
+    Pause,
+    /// Ended a pause.
+    Resume,
+}
+
+/// An act, by whom, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acted {
+    /// What was done.
+    pub act: Act,
+    /// Who did it, and why.
+    pub by: Operator,
+    /// When.
+    pub at: Monotonic,
+}
+
+impl Operator {
+    /// `who` in `why`'s words: `Operator::new("alice", "vendor asked by mail")`.
+    #[must_use]
+    pub fn new(who: &str, why: &str) -> Self {
+        Self { who: clean(who, 64).into(), why: clean(why, 200).into() }
+    }
+
+    /// Who acts.
+    #[must_use]
+    pub fn who(&self) -> &str {
+        &self.who
+    }
+
+    /// Why.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+}
+
+/// `alice: vendor asked by mail`.
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = if self.who.is_empty() { "an operator" } else { &self.who };
+        if self.why.is_empty() { f.write_str(who) } else { write!(f, "{who}: {}", self.why) }
+    }
+}
+
+impl Act {
+    /// The word for it in events and health.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Cool(_) => "cool",
+            Self::Clear => "clear",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+        }
+    }
 }
 
 static CLEARS: AtomicU64 = AtomicU64::new(0);
@@ -23,37 +95,70 @@ pub fn clears() -> u64 {
 }
 
 impl Gate {
+    /// Closes the gate for `duration`, as a signal does, but at the level where it stands: a probe and a recovery
+    /// follow. A cool-down that runs longer goes on to its own deadline.
+    pub fn cool(&self, duration: Duration, by: Operator, now: Monotonic) -> Vec<Event> {
+        self.act(Act::Cool(duration), by, now, |state, acted| state.cool(duration, acted, now))
+    }
+
     /// Forgets everything that was held against the family: a new epoch at level 0, in recovery without a known
-    /// pace. Answers of the older epoch change nothing.
-    pub fn clear(&self, now: Monotonic) -> Vec<Event> {
-        let ((), events) = self.with(|state| state.clear(now));
+    /// pace. Answers of the older epoch change nothing. A pause goes on.
+    pub fn clear(&self, by: Operator, now: Monotonic) -> Vec<Event> {
+        let events = self.act(Act::Clear, by, now, |state, _| state.clear(now));
         CLEARS.fetch_add(1, Ordering::AcqRel);
         events
     }
 
     /// Refuses everybody at once until [`Gate::resume`]; nobody waits for it.
-    pub fn pause(&self, now: Monotonic) -> Vec<Event> {
-        self.with(|state| {
-            state.advance(now);
-            state.pause = Some(Pause { since: now });
+    pub fn pause(&self, by: Operator, now: Monotonic) -> Vec<Event> {
+        self.act(Act::Pause, by, now, |state, acted| {
+            state.pause = Some(Arc::clone(acted));
             state.wake_all(now);
         })
-        .1
     }
 
     /// Ends a pause. A cool-down that began before goes on to its own deadline.
-    pub fn resume(&self, now: Monotonic) -> Vec<Event> {
-        self.with(|state| {
+    pub fn resume(&self, by: Operator, now: Monotonic) -> Vec<Event> {
+        self.act(Act::Resume, by, now, |state, _| {
             state.pause = None;
             state.advance(now);
+        })
+    }
+
+    fn act(
+        &self,
+        act: Act,
+        by: Operator,
+        now: Monotonic,
+        change: impl FnOnce(&mut State, &Arc<Acted>),
+    ) -> Vec<Event> {
+        self.with(|state| {
+            state.advance(now);
+            let acted = Arc::new(Acted { act, by, at: now });
+            state.events.push(Event::Operator(Arc::clone(&acted)));
+            state.acted = Some(Arc::clone(&acted));
+            change(state, &acted);
         })
         .1
     }
 }
 
 impl State {
+    fn cool(&mut self, duration: Duration, acted: &Arc<Acted>, now: Monotonic) {
+        let until = now.after(duration);
+        if matches!(self.phase, super::state::Phase::Cooling) {
+            if until > self.cooldown.until {
+                self.extend_to(until, now);
+                self.cooldown.by = Some(Arc::clone(acted));
+            }
+            return;
+        }
+        let struck = self.cooldown.struck.clone();
+        let by = Some(Arc::clone(acted));
+        self.begin_cooldown(Cooldown { from: now, until, advertised: false, struck, by }, now);
+    }
+
     fn clear(&mut self, now: Monotonic) {
-        self.advance(now);
         self.epoch = self.epoch.wrapping_add(1);
         self.generation = self.generation.wrapping_add(1);
         self.counted = 0;

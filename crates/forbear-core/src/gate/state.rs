@@ -8,7 +8,7 @@ use super::attempt_time::AttemptTime;
 use super::decision::{Refusal, RefusalCause, Struck};
 use super::event::Event;
 use super::ladder::TOP_LEVEL;
-use super::operator::Pause;
+use super::operator::Acted;
 use super::probe::Lease;
 use super::queue::{Key, Queue};
 use super::recovery::Recovery;
@@ -25,7 +25,9 @@ pub(super) struct State {
     /// The level at the last strike; quiet time since then lowers it, see [`State::level`].
     pub(super) rung: u8,
     pub(super) phase: Phase,
-    pub(super) pause: Option<Pause>,
+    pub(super) pause: Option<Arc<Acted>>,
+    /// What an operator did last.
+    pub(super) acted: Option<Arc<Acted>>,
     pub(super) cooldown: Cooldown,
     /// The probe that is out, or the right to send it that somebody holds.
     pub(super) lease: Option<Lease>,
@@ -74,6 +76,8 @@ pub(super) struct Cooldown {
     /// Whether the vendor gave the delay.
     pub(super) advertised: bool,
     pub(super) struck: Option<Arc<Struck>>,
+    /// The operator to whom its deadline is due, where it is not the vendor.
+    pub(super) by: Option<Arc<Acted>>,
 }
 
 impl Cooldown {
@@ -101,6 +105,7 @@ impl State {
             rung: 0,
             phase: Phase::Open,
             pause: None,
+            acted: None,
             cooldown: Cooldown::default(),
             lease: None,
             probe_from: Monotonic::ORIGIN,
@@ -166,7 +171,11 @@ impl State {
         self.tallies.refusals = self.tallies.refusals.saturating_add(1);
         let waitable =
             matches!(cause, RefusalCause::Cooling | RefusalCause::Probing | RefusalCause::Recovering);
-        Refusal { cause, retry_at, waitable, at: now, strike: self.cooldown.struck.clone() }
+        let operator = match cause {
+            RefusalCause::Paused => self.pause.clone(),
+            _ => self.cooldown.by.clone(),
+        };
+        Refusal { cause, retry_at, waitable, at: now, strike: self.cooldown.struck.clone(), operator }
     }
 
     /// The probe was accepted at `at`, or an operator cleared the gate: callers come back, at a pace.

@@ -56,12 +56,22 @@ impl State {
         let running = if matches!(self.phase, Phase::Cooling) { self.cooldown.until } else { now };
         let until = running.max(now.after(self.length(signal)));
         let struck = Arc::new(Struck { signal: signal.clone(), route: route.into(), at: now });
-        self.cooldown = Cooldown {
+        let cooldown = Cooldown {
             from: now,
             until,
             advertised: signal.delay.is_some(),
             struck: Some(Arc::clone(&struck)),
+            by: None,
         };
+        self.tallies.strikes = self.tallies.strikes.saturating_add(1);
+        self.events.push(Event::Strike { struck, cooldown: until.since(now), level: self.rung, blind });
+        self.begin_cooldown(cooldown, now);
+    }
+
+    /// A new generation begins, closed until the end of `cooldown`.
+    pub(super) fn begin_cooldown(&mut self, cooldown: Cooldown, now: Monotonic) {
+        let until = cooldown.until;
+        self.cooldown = cooldown;
         self.generation = self.generation.wrapping_add(1);
         self.counted = 0;
         self.phase = Phase::Cooling;
@@ -70,8 +80,6 @@ impl State {
         self.grants.clear();
         self.probe_from = until;
         self.recheck_from = self.settings.recheck.map_or(until, |every| now.after(every));
-        self.tallies.strikes = self.tallies.strikes.saturating_add(1);
-        self.events.push(Event::Strike { struck, cooldown: until.since(now), level: self.rung, blind });
         self.queue.lull_all();
         self.wake_all(now);
     }

@@ -5,6 +5,7 @@ use crate::time::Monotonic;
 
 use super::decision::Struck;
 use super::engine::Gate;
+use super::operator::Acted;
 use super::state;
 
 /// Where a family stands.
@@ -38,8 +39,10 @@ pub struct View {
     pub struck: Option<Arc<Struck>>,
     /// Attempts per second that a recovering family is called at.
     pub pace: Option<f64>,
-    /// Since when it is paused.
-    pub paused: Option<Monotonic>,
+    /// What an operator did last.
+    pub acted: Option<Arc<Acted>>,
+    /// Whether it stands as it does because of that, and not because of the vendor.
+    pub by_operator: bool,
     /// Callers that wait.
     pub waiting: usize,
     /// Attempts admitted.
@@ -84,7 +87,9 @@ impl state::State {
             cooldown: self.cooldown.length(),
             struck: self.cooldown.struck.clone(),
             pace,
-            paused: self.pause.map(|pause| pause.since),
+            acted: self.acted.clone(),
+            by_operator: self.pause.is_some()
+                || (self.cooldown.by.is_some() && !matches!(phase, Phase::Open | Phase::Recovering)),
             waiting: self.queue.len(),
             attempts: 0,
             signals: self.tallies.signals,

@@ -24,7 +24,7 @@ impl Reason {
     /// between two characters. `None` where nothing is left.
     #[must_use]
     pub fn cleaned(words: &str) -> Option<Self> {
-        let code = clean(words);
+        let code = clean(words, Self::MAX);
         (!code.is_empty()).then_some(Self(Cow::Owned(code)))
     }
 
@@ -46,11 +46,11 @@ impl Reason {
     }
 }
 
-/// `words` without control characters and outer white space, cut at [`Reason::MAX`] bytes between two characters.
-pub(crate) fn clean(words: &str) -> String {
+/// `words` without control characters and outer white space, cut at `most` bytes between two characters.
+pub(crate) fn clean(words: &str, most: usize) -> String {
     let mut code = String::new();
     for c in words.trim().chars().filter(|c| !c.is_control()) {
-        if code.len().saturating_add(c.len_utf8()) > Reason::MAX {
+        if code.len().saturating_add(c.len_utf8()) > most {
             break;
         }
         code.push(c);

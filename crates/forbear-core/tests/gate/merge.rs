@@ -82,7 +82,7 @@ fn another_replicas_clear_begins_a_recovery_here() {
     let (here, there) = (gate(), gate());
     let _ = strike(&here, &throttled().delay(secs(600)), at(0.0));
     let _ = there.merge(&here.transition(at(0.0)), at(0.0));
-    let _ = there.clear(at(1.0));
+    let _ = there.clear(operator(), at(1.0));
     let _ = here.merge(&there.transition(at(1.0)), at(1.0));
     let view = view(&here, at(1.0));
     assert_eq!((view.phase, view.level, view.cooldown), (Phase::Recovering, 0, Duration::ZERO));

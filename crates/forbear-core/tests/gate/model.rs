@@ -148,15 +148,15 @@ impl Pair {
             Step::UseGrant(which) => self.use_grant(which),
             Step::DropGrant(which) => self.drop_grant(which),
             Step::Clear => {
-                let _ = self.gate.clear(self.now);
+                let _ = self.gate.clear(operator(), self.now);
                 self.reference.clear(self.now);
             }
             Step::Pause => {
-                let _ = self.gate.pause(self.now);
+                let _ = self.gate.pause(operator(), self.now);
                 self.paused = true;
             }
             Step::Resume => {
-                let _ = self.gate.resume(self.now);
+                let _ = self.gate.resume(operator(), self.now);
                 self.paused = false;
             }
             Step::Merge { epochs, generations, level, length, remaining } => {
@@ -312,7 +312,7 @@ impl Pair {
     fn all_that_wait_are_served(&mut self) {
         self.held.clear();
         self.outstanding.clear();
-        let _ = self.gate.resume(self.now);
+        let _ = self.gate.resume(operator(), self.now);
         self.now = self.now.max(self.gate_until());
         let end = self.now.after(secs(3_600));
         while self.now < end {
@@ -350,7 +350,7 @@ impl Pair {
     fn a_fresh_ask_is_admitted(mut self) {
         self.waiting.clear();
         self.held.clear();
-        let _ = self.gate.resume(self.now);
+        let _ = self.gate.resume(operator(), self.now);
         let now = self.now.max(self.gate_until()).after(secs(86_400));
         assert_eq!(view(&self.gate, now).waiting, 0);
         for _ in 0..3 {

@@ -1,19 +1,22 @@
 //! Pause, resume and clear.
 
-use forbear_core::gate::{Ask, Effect, Phase, RefusalCause};
+use forbear_core::gate::{Act, Ask, Effect, Event, Operator, Outcome, Phase, RefusalCause};
 
 use super::support::*;
 
 #[test]
 fn a_pause_refuses_at_once_without_a_time_and_is_never_waited_out() {
     let gate = gate();
-    let _ = gate.pause(at(0.0));
+    let _ = gate.pause(operator(), at(0.0));
     let refusal = refused(&gate, at(1.0));
     assert_eq!((refusal.cause, refusal.retry_at, refusal.waitable), (RefusalCause::Paused, None, false));
     let turned_away = Waiting::try_park(&gate, &Ask::new(at(1.0)), 0.0, at(1.0)).unwrap_err();
     assert_eq!((turned_away.cause, turned_away.retry_at), (RefusalCause::Paused, None));
     let view = view(&gate, at(1.0));
-    assert_eq!((view.phase, view.until, view.paused), (Phase::Paused, None, Some(at(0.0))));
+    assert_eq!((view.phase, view.until, view.by_operator), (Phase::Paused, None, true));
+    let acted = view.acted.unwrap();
+    assert_eq!((acted.act, &acted.by, acted.at), (Act::Pause, &operator(), at(0.0)));
+    assert_eq!(refusal.operator, Some(acted));
 }
 
 #[test]
@@ -22,7 +25,7 @@ fn a_pause_turns_away_whoever_waits() {
     let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
     let mut waiting = Waiting::park(&gate, &Ask::new(at(1.0)), at(1.0));
     let _ = waiting.sleeps(at(1.0));
-    let _ = gate.pause(at(2.0));
+    let _ = gate.pause(operator(), at(2.0));
     assert_eq!(waiting.count.woken(), 1);
     assert_eq!(waiting.turned_away(at(2.0)).cause, RefusalCause::Paused);
     assert_eq!(view(&gate, at(2.0)).waiting, 0);
@@ -31,15 +34,15 @@ fn a_pause_turns_away_whoever_waits() {
 #[test]
 fn after_a_pause_the_gate_goes_on_where_it_was() {
     let gate = gate();
-    let _ = gate.pause(at(0.0));
-    let _ = gate.resume(at(1.0));
+    let _ = gate.pause(operator(), at(0.0));
+    let _ = gate.resume(operator(), at(1.0));
     let _ = go(&gate, at(1.0));
     let _ = strike(&gate, &throttled().delay(secs(60)), at(2.0));
-    let _ = gate.pause(at(3.0));
-    let _ = gate.resume(at(4.0));
+    let _ = gate.pause(operator(), at(3.0));
+    let _ = gate.resume(operator(), at(4.0));
     assert_eq!(refused(&gate, at(4.0)).retry_at, Some(at(62.0)));
-    let _ = gate.pause(at(5.0));
-    let _ = gate.resume(at(70.0));
+    let _ = gate.pause(operator(), at(5.0));
+    let _ = gate.resume(operator(), at(70.0));
     assert!(go(&gate, at(70.0)).is_probe());
 }
 
@@ -52,7 +55,7 @@ fn a_clear_starts_a_new_epoch_in_recovery_at_level_zero() {
     }
     let _ = strike(&gate, &throttled(), now);
     let epoch = gate.transition(now).epoch;
-    let _ = gate.clear(now);
+    let _ = gate.clear(operator(), now);
     let cleared = gate.transition(now);
     assert_eq!((cleared.epoch, cleared.level, cleared.pace), (epoch + 1, 0, None));
     assert_eq!(cleared.remaining, std::time::Duration::ZERO);
@@ -71,7 +74,7 @@ fn a_clear_forgets_the_learned_pace() {
     }
     let _ = strike(&gate, &throttled().delay(secs(5)), at(2.0));
     assert!(gate.transition(at(2.0)).pace.is_some());
-    let _ = gate.clear(at(3.0));
+    let _ = gate.clear(operator(), at(3.0));
     assert_eq!(gate.transition(at(3.0)).pace, None);
 }
 
@@ -81,7 +84,7 @@ fn answers_from_an_older_epoch_change_nothing() {
     let (bad_one, good_one, neutral_one) = (go(&gate, at(0.0)), go(&gate, at(0.0)), go(&gate, at(0.0)));
     let _ = strike(&gate, &throttled().delay(secs(5)), at(0.0));
     let probe = go(&gate, at(5.0));
-    let _ = gate.clear(at(5.1));
+    let _ = gate.clear(operator(), at(5.1));
     let before = gate.transition(at(5.1));
     for ticket in [bad_one, probe] {
         assert_eq!(bad(&gate, &ticket, &throttled().delay(secs(60)), at(5.1)).effect, Effect::None);
@@ -100,8 +103,50 @@ fn a_clear_wakes_whoever_waits() {
     let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
     let mut waiting = Waiting::park(&gate, &Ask::new(at(1.0)), at(1.0));
     assert_eq!(waiting.sleeps(at(1.0)), at(60.0));
-    let _ = gate.clear(at(2.0));
+    let _ = gate.clear(operator(), at(2.0));
     assert_eq!(waiting.count.woken(), 1);
     let grant = waiting.granted(at(2.0));
     let _ = go_as(&gate, &with_grant(Ask::new(at(1.0)), grant.as_ref()), at(2.0));
+}
+
+#[test]
+fn an_operators_cool_down_ends_like_a_vendors_and_leaves_the_level() {
+    let gate = gate();
+    let _ = go(&gate, at(0.0));
+    let events = gate.cool(secs(30), operator(), at(1.0));
+    assert!(matches!(&*events, [Event::Operator(acted)] if acted.act == Act::Cool(secs(30))), "{events:?}");
+    let refusal = refused(&gate, at(2.0));
+    assert_eq!((refusal.cause, refusal.retry_at, refusal.waitable), (RefusalCause::Cooling, Some(at(31.0)), true));
+    assert_eq!(refusal.operator.unwrap().by, operator());
+    let seen = view(&gate, at(2.0));
+    assert_eq!((seen.level, seen.strikes, seen.by_operator), (0, 0, true));
+    let probe = go(&gate, at(31.0));
+    assert!(probe.is_probe());
+    assert_eq!(gate.observe(&probe, Outcome::Good, at(31.1)).effect, Effect::Recovered);
+    let seen = view(&gate, at(31.2));
+    assert_eq!((seen.phase, seen.by_operator), (Phase::Recovering, false));
+    assert!(seen.acted.is_some());
+}
+
+#[test]
+fn an_operators_cool_down_never_shortens_the_vendors() {
+    let gate = gate();
+    let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
+    let _ = gate.cool(secs(5), operator(), at(1.0));
+    let refusal = refused(&gate, at(1.0));
+    assert_eq!((refusal.retry_at, refusal.operator), (Some(at(60.0)), None));
+    let _ = gate.cool(secs(120), operator(), at(2.0));
+    let refusal = refused(&gate, at(2.0));
+    assert_eq!((refusal.retry_at, refusal.operator.is_some()), (Some(at(122.0)), true));
+    // A signal of the vendor's after that is the vendor's again.
+    let probe = go(&gate, at(122.0));
+    let _ = gate.observe(&probe, Outcome::Bad(&throttled().delay(secs(7)), "/"), at(122.1));
+    assert_eq!(refused(&gate, at(123.0)).operator, None);
+}
+
+#[test]
+fn what_an_operator_says_is_cleaned_and_cut() {
+    let long = Operator::new("a\u{7}lice\n", &"é".repeat(150));
+    assert_eq!((long.who(), long.why().len()), ("alice", 200));
+    assert_eq!(Operator::new("", "").to_string(), "an operator");
 }

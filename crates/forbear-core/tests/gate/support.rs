@@ -246,3 +246,7 @@ pub(super) fn with_grant(ask: Ask, grant: Option<&Grant>) -> Ask {
 pub(super) fn waited(ask: Ask) -> Ask {
     Ask { waited: true, ..ask }
 }
+
+pub(super) fn operator() -> forbear_core::gate::Operator {
+    forbear_core::gate::Operator::new("alice", "the vendor asked by mail")
+}
