@@ -1,12 +1,18 @@
-//! What an operator is told: one WARN per strike, one INFO per recovery.
+//! What an operator is told: one WARN per strike, one INFO per recovery and per operator's act.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use forbear_core::gate::Event;
+use forbear_core::gate::{Act, Event, Gate};
 
 /// Emits what a gate has to say.
-pub(crate) fn emit(family: &str, events: &[Event]) {
+pub(crate) fn emit(gate: &Gate, events: &[Event]) {
+    let family = &**gate.name();
     for event in events {
+        // A listener is somebody else's code; what it does is no news of the vendor, nor of this call.
+        if catch_unwind(AssertUnwindSafe(|| gate.tell(event))).is_err() {
+            tracing::error!(family, "a listener panicked; what it was told is lost to it");
+        }
         match event {
             Event::Strike { struck, cooldown, level, blind } => tracing::warn!(
                 family,
@@ -29,6 +35,17 @@ pub(crate) fn emit(family: &str, events: &[Event]) {
                 pace,
                 route = struck.as_ref().map(|struck| &*struck.route),
                 "family recovers"
+            ),
+            Event::Operator(acted) => tracing::info!(
+                family,
+                act = acted.act.as_str(),
+                delay_ms = match acted.act {
+                    Act::Cool(duration) => Some(millis(duration)),
+                    _ => None,
+                },
+                who = acted.by.who(),
+                why = acted.by.why(),
+                "operator acts"
             ),
             _ => {}
         }

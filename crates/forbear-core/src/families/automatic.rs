@@ -7,7 +7,7 @@ use std::time::Duration;
 use hashbrown::HashMap;
 
 use crate::dialect::Dialect;
-use crate::gate::{Gate, GateSettings};
+use crate::gate::{Gate, GateSettings, Listeners};
 use crate::time::Monotonic;
 
 use super::seen::Seen;
@@ -30,26 +30,33 @@ pub(super) struct Automatic {
     sweep_from: AtomicU64,
     overflow: Arc<Member>,
     overflows: AtomicU64,
+    listeners: Arc<Listeners>,
 }
 
-impl Default for Automatic {
-    fn default() -> Self {
-        Self {
-            by_host: RwLock::default(),
-            seen: Seen::default(),
-            sweep_from: AtomicU64::new(0),
-            overflow: member(OVERFLOW),
-            overflows: AtomicU64::new(0),
-        }
-    }
-}
-
-fn member(name: &str) -> Arc<Member> {
-    let gate = Gate::new(name, Arc::new(GateSettings::automatic()));
+fn member(name: &str, listeners: &Arc<Listeners>) -> Arc<Member> {
+    let gate = Gate::heard(name, Arc::new(GateSettings::automatic()), Some(Arc::clone(listeners)));
     Arc::new(Member { gate, dialect: Dialect::standard(), automatic: true })
 }
 
 impl Automatic {
+    /// None yet; the events of those to come are told to `listeners`.
+    pub(super) fn new(listeners: &Arc<Listeners>) -> Self {
+        Self {
+            by_host: RwLock::default(),
+            seen: Seen::default(),
+            sweep_from: AtomicU64::new(0),
+            overflow: member(OVERFLOW, listeners),
+            overflows: AtomicU64::new(0),
+            listeners: Arc::clone(listeners),
+        }
+    }
+
+    /// The family of this name, where it has state; the shared one only where hosts are in it.
+    pub(super) fn existing(&self, name: &str) -> Option<Arc<Member>> {
+        let overflow = || (name == OVERFLOW && self.overflows() > 0).then(|| Arc::clone(&self.overflow));
+        self.find(name).or_else(overflow)
+    }
+
     /// The family of `host`, if it ever signalled a limit.
     pub(super) fn get(&self, host: &str) -> Option<Arc<Member>> {
         let found = self.seen.may_hold(host).then(|| self.find(host)).flatten();
@@ -81,7 +88,7 @@ impl Automatic {
             self.overflows.fetch_add(1, Ordering::Relaxed);
             return Arc::clone(&self.overflow);
         }
-        let made = member(host);
+        let made = member(host, &self.listeners);
         by_host.insert(host.into(), Arc::clone(&made));
         self.seen.hold(host);
         made
@@ -120,7 +127,7 @@ mod tests {
     // boinkor-net/governor#171, librefang/librefang#3668: bounded, and an active cool-down is never evicted in silence.
     #[test]
     fn idle_families_make_room_and_active_ones_overflow_into_a_shared_one() {
-        let automatic = Automatic::default();
+        let automatic = Automatic::new(&Arc::default());
         let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
         let active = automatic.make("active.example", now);
         strike(&active, now);
@@ -143,7 +150,7 @@ mod tests {
 
     #[test]
     fn hosts_leave_the_shared_family_when_it_is_open_and_there_is_room_again() {
-        let automatic = Automatic::default();
+        let automatic = Automatic::new(&Arc::default());
         let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
         for host in 0..=MOST {
             strike(&automatic.make(&format!("h{host}.example"), now), now);
@@ -172,7 +179,7 @@ mod tests {
 
     #[test]
     fn hosts_that_are_never_called_again_make_room_once_their_level_is_down() {
-        let automatic = Automatic::default();
+        let automatic = Automatic::new(&Arc::default());
         let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
         for host in 0..MOST {
             strike(&automatic.make(&format!("h{host}.example"), now), now);
@@ -186,7 +193,7 @@ mod tests {
 
     #[test]
     fn idle_families_are_not_looked_for_at_every_signal() {
-        let automatic = Automatic::default();
+        let automatic = Automatic::new(&Arc::default());
         let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
         let held: Vec<_> = (0..MOST).map(|host| automatic.make(&format!("h{host}.example"), now)).collect();
         assert_eq!(&**automatic.make("new.example", now).gate.name(), OVERFLOW);
@@ -198,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_family_that_somebody_is_about_to_strike_is_not_dropped() {
-        let automatic = Automatic::default();
+        let automatic = Automatic::new(&Arc::default());
         let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
         let struck = automatic.make("struck.example", now);
         for host in 0..=MOST {
@@ -210,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_host_that_never_signalled_waits_for_no_lock() {
-        let automatic = Arc::new(Automatic::default());
+        let automatic = Arc::new(Automatic::new(&Arc::default()));
         let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
         strike(&automatic.make("struck.example", now), now);
         let locked = automatic.by_host.write().unwrap();

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use http::Uri;
 
+use crate::gate::Listeners;
 use crate::host::Host;
 use crate::living::{Id, Living};
 use crate::time::Monotonic;
@@ -38,6 +39,7 @@ pub struct FamiliesId(Id);
 struct Registry {
     id: Id,
     automatic: Automatic,
+    listeners: Arc<Listeners>,
     /// The version of the table that holds now: all that the happy path reads.
     version: AtomicU64,
     table: RwLock<Arc<Table>>,
@@ -68,10 +70,12 @@ impl Families {
     }
 
     pub(super) fn of(defined: FamiliesBuilder) -> Result<Self, InvalidFamilies> {
-        let table = table_of(&defined, &Table::default())?;
+        let listeners = Arc::default();
+        let table = table_of(&defined, &Table::default(), &listeners)?;
         Ok(Self(REGISTRIES.add(|id| Registry {
             id,
-            automatic: Automatic::default(),
+            automatic: Automatic::new(&listeners),
+            listeners,
             version: AtomicU64::new(table.version),
             table: RwLock::new(Arc::new(table)),
             defined: Mutex::new(defined),
@@ -146,6 +150,18 @@ impl Families {
             *known = families.into_iter().collect();
             Ok(())
         })
+    }
+
+    /// Who is told what the gates have to say.
+    #[must_use]
+    pub fn listeners(&self) -> &Listeners {
+        &self.0.listeners
+    }
+
+    /// The registered family of this name, or the automatic one of this host.
+    #[must_use]
+    pub fn any(&self, name: &str) -> Option<Arc<Member>> {
+        self.named(name).or_else(|| self.0.automatic.existing(name))
     }
 
     /// The registered family of this name.
@@ -249,7 +265,7 @@ impl Registry {
         let mut next = defined.clone();
         change(&mut next.families)?;
         let before = self.table();
-        let table = table_of(&next, &before)?;
+        let table = table_of(&next, &before, &self.listeners)?;
         for (family, member) in next.families.iter().zip(&table.members) {
             if before.named(&family.name).is_some() {
                 member.gate.configure(Arc::new(family.gate.clone()));
@@ -291,9 +307,13 @@ impl Registry {
 }
 
 /// The table of these families, with every required URL in it.
-fn table_of(defined: &FamiliesBuilder, before: &Table) -> Result<Table, InvalidFamilies> {
-    let table = Table::of(&defined.families, defined.unknown, before)?;
-    let nobody = Automatic::default();
+fn table_of(
+    defined: &FamiliesBuilder,
+    before: &Table,
+    listeners: &Arc<Listeners>,
+) -> Result<Table, InvalidFamilies> {
+    let table = Table::of(&defined.families, defined.unknown, before, listeners)?;
+    let nobody = Automatic::new(listeners);
     for url in &defined.required {
         let shown = |why: &str| InvalidFamilies::new("", format!("required URL {why}"));
         let uri: Uri =

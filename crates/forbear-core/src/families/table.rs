@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use http::Uri;
 
 use crate::dialect::Dialect;
-use crate::gate::Gate;
+use crate::gate::{Gate, Listeners};
 use crate::host::{Host, LONGEST, is_normal};
 
 use super::automatic::Automatic;
@@ -48,13 +48,18 @@ struct HostEntry {
 
 impl Table {
     /// The table of `families`. A family that `before` had keeps its gate, and so where it stands.
-    pub(super) fn of(families: &[Family], unknown: Unknown, before: &Self) -> Result<Self, InvalidFamilies> {
+    pub(super) fn of(
+        families: &[Family],
+        unknown: Unknown,
+        before: &Self,
+        listeners: &Arc<Listeners>,
+    ) -> Result<Self, InvalidFamilies> {
         let version = before.version.wrapping_add(1);
         let mut table = Self { version, unknown, ..Self::default() };
         let mut owners = Owners::new();
         for family in families {
             table
-                .add(&mut owners, family, before)
+                .add(&mut owners, family, (before, listeners))
                 .map_err(|problem| InvalidFamilies::new(&family.name, problem))?;
         }
         Ok(table)
@@ -64,7 +69,7 @@ impl Table {
         &mut self,
         owners: &mut Owners<String, String>,
         family: &Family,
-        before: &Self,
+        (before, listeners): (&Self, &Arc<Listeners>),
     ) -> Result<(), String> {
         let Family { name, hosts, suffixes, routes, gate, dialect } = family;
         let at = self.members.len();
@@ -100,7 +105,7 @@ impl Table {
         }
         let gate = match before.named(name) {
             Some(member) => Arc::clone(&member.gate),
-            None => Gate::new(name.as_str(), Arc::new(gate.clone())),
+            None => Gate::heard(name.as_str(), Arc::new(gate.clone()), Some(Arc::clone(listeners))),
         };
         self.members.push(Arc::new(Member { gate, dialect: dialect.clone(), automatic: false }));
         self.names.insert(name.as_str().into(), at);

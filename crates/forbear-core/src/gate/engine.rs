@@ -8,6 +8,7 @@ use crate::time::Monotonic;
 use super::ask::Ask;
 use super::decision::{Decision, Refusal};
 use super::event::{Effect, Event, Outcome};
+use super::listen::Listeners;
 use super::queue::Key;
 use super::settings::GateSettings;
 use super::shard::{self, Served, Shard};
@@ -26,6 +27,7 @@ pub(super) static GATES: Living<Gate> = Living::new();
 pub struct Gate {
     id: Id,
     name: Arc<str>,
+    listeners: Option<Arc<Listeners>>,
     /// Open or not, epoch and generation: all that the happy path reads.
     word: AtomicU64,
     state: Mutex<State>,
@@ -58,10 +60,21 @@ impl Gate {
     /// The gate of the family or partition `name`; open.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, settings: Arc<GateSettings>) -> Arc<Self> {
+        Self::heard(name, settings, None)
+    }
+
+    /// The same; its events are told to `listeners`.
+    #[must_use]
+    pub fn heard(
+        name: impl Into<Arc<str>>,
+        settings: Arc<GateSettings>,
+        listeners: Option<Arc<Listeners>>,
+    ) -> Arc<Self> {
         let name = name.into();
         GATES.add(|id| Self {
             id,
             name,
+            listeners,
             word: AtomicU64::new(word(true, 0, 0)),
             state: Mutex::new(State::new(settings)),
             shards: Mutex::new(Vec::new()),
@@ -72,6 +85,10 @@ impl Gate {
     #[must_use]
     pub fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    pub(super) fn listeners(&self) -> Option<&Arc<Listeners>> {
+        self.listeners.as_ref()
     }
 
     /// Decides by other numbers from now on. What was decided stands.

@@ -104,6 +104,8 @@ impl State {
             struck: other.struck.as_ref().map(here),
             by: None,
         };
+        self.since = now;
+        self.unserved_since = self.unserved_since.or((until > now).then_some(from));
         self.lease = None;
         self.fruitless = 0;
         self.grants.clear();

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::signal::clean;
 use crate::time::Monotonic;
 
@@ -14,7 +16,7 @@ use super::state::{Cooldown, State};
 
 /// Who acts on a gate, and why: shown in health, events and refusals. Both without control characters; cut at 64 and
 /// 200 bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Operator {
     who: Box<str>,
     why: Box<str>,

@@ -26,6 +26,10 @@ pub(super) struct State {
     pub(super) rung: u8,
     pub(super) phase: Phase,
     pub(super) pause: Option<Arc<Acted>>,
+    /// When the phase began.
+    pub(super) since: Monotonic,
+    /// Since when nothing was accepted; `None` while the family is called.
+    pub(super) unserved_since: Option<Monotonic>,
     /// What an operator did last.
     pub(super) acted: Option<Arc<Acted>>,
     pub(super) cooldown: Cooldown,
@@ -105,6 +109,8 @@ impl State {
             rung: 0,
             phase: Phase::Open,
             pause: None,
+            since: Monotonic::ORIGIN,
+            unserved_since: None,
             acted: None,
             cooldown: Cooldown::default(),
             lease: None,
@@ -130,6 +136,7 @@ impl State {
     pub(super) fn advance(&mut self, now: Monotonic) {
         if matches!(self.phase, Phase::Cooling) && now >= self.cooldown.until {
             self.phase = Phase::Probing;
+            self.since = self.cooldown.until;
             self.probe_from = self.probe_from.max(self.cooldown.until);
         }
         self.advance_lease(now);
@@ -139,6 +146,7 @@ impl State {
             recovery.advance(waiting, now);
             if recovery.over(now) {
                 self.phase = Phase::Open;
+                self.since = now;
                 self.pace = None;
                 self.grants.clear();
             }
@@ -183,6 +191,8 @@ impl State {
         let length = self.cooldown.length();
         self.lease = None;
         self.fruitless = 0;
+        self.since = at;
+        self.unserved_since = None;
         self.grants.clear();
         let recovery = Recovery::new(self.pace, self.informed, length, &self.time, at);
         self.tallies.recoveries = self.tallies.recoveries.saturating_add(1);

@@ -48,6 +48,7 @@ impl State {
         if !blind {
             self.pace = learned_pace(served, now).or(self.pace);
         }
+        self.unserved_since = if blind { self.unserved_since.or(Some(now)) } else { Some(now) };
         self.close(signal, route, blind, now);
         Effect::Struck
     }
@@ -72,6 +73,7 @@ impl State {
     pub(super) fn begin_cooldown(&mut self, cooldown: Cooldown, now: Monotonic) {
         let until = cooldown.until;
         self.cooldown = cooldown;
+        self.since = now;
         self.generation = self.generation.wrapping_add(1);
         self.counted = 0;
         self.phase = Phase::Cooling;
@@ -82,6 +84,16 @@ impl State {
         self.recheck_from = self.settings.recheck.map_or(until, |every| now.after(every));
         self.queue.lull_all();
         self.wake_all(now);
+    }
+
+    /// Whether a further blind strike would not make the cool-down any longer.
+    pub(super) fn at_top_rung(&self, now: Monotonic) -> bool {
+        let class = self.cooldown.struck.as_ref().map(|struck| struck.signal.class);
+        let top = match class {
+            Some(Class::Overloaded) => self.settings.overloaded.top(),
+            _ => self.settings.throttled.top(),
+        };
+        self.level(now) >= top
     }
 
     /// How long this signal closes the gate at the present level.

@@ -29,6 +29,14 @@ pub enum Phase {
 pub struct View {
     /// Where it stands.
     pub phase: Phase,
+    /// When the phase began; the origin where it was never another.
+    pub since: Monotonic,
+    /// Since when nothing was accepted, while the family is not called.
+    pub unserved_since: Option<Monotonic>,
+    /// Whether the level is at the top of the ladder that its last signal is read by.
+    pub top_rung: bool,
+    /// Whether the vendor gave the delay of the last cool-down.
+    pub advertised: bool,
     /// When the phase ends, where that is known.
     pub until: Option<Monotonic>,
     /// The level, 0 to 7.
@@ -82,6 +90,10 @@ impl state::State {
         };
         View {
             phase,
+            since: self.pause.as_ref().map_or(self.since, |pause| pause.at),
+            unserved_since: self.unserved_since,
+            top_rung: self.at_top_rung(now),
+            advertised: self.cooldown.advertised,
             until: if self.pause.is_some() { None } else { self.retry_at() },
             level: self.level(now),
             cooldown: self.cooldown.length(),

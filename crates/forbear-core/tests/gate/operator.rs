@@ -116,7 +116,10 @@ fn an_operators_cool_down_ends_like_a_vendors_and_leaves_the_level() {
     let events = gate.cool(secs(30), operator(), at(1.0));
     assert!(matches!(&*events, [Event::Operator(acted)] if acted.act == Act::Cool(secs(30))), "{events:?}");
     let refusal = refused(&gate, at(2.0));
-    assert_eq!((refusal.cause, refusal.retry_at, refusal.waitable), (RefusalCause::Cooling, Some(at(31.0)), true));
+    assert_eq!(
+        (refusal.cause, refusal.retry_at, refusal.waitable),
+        (RefusalCause::Cooling, Some(at(31.0)), true)
+    );
     assert_eq!(refusal.operator.unwrap().by, operator());
     let seen = view(&gate, at(2.0));
     assert_eq!((seen.level, seen.strikes, seen.by_operator), (0, 0, true));

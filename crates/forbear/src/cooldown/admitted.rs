@@ -69,7 +69,7 @@ impl Admitted {
 fn observe(ticket: &Ticket, outcome: Outcome<'_>) -> Option<Observed> {
     let gate = Gate::of(ticket)?;
     let observed = gate.observe(ticket, outcome, clock::now());
-    events::emit(gate.name(), &observed.events);
+    events::emit(&gate, &observed.events);
     Some(observed)
 }
 

@@ -197,7 +197,7 @@ fn settle_signal(
             let sent = admitted.sent();
             admitted.settle(false);
             let observed = gate.observe(&gate.foreign(sent), Outcome::Bad(signal, &route), clock::now());
-            events::emit(gate.name(), &observed.events);
+            events::emit(&gate, &observed.events);
             (Some(gate), Some(observed))
         }
         Charged::Nobody => {

@@ -193,7 +193,7 @@ where
         grant: turn.and_then(|turn| turn.grant),
     };
     let (decision, news) = gate.admit(&ask, now);
-    events::emit(gate.name(), &news);
+    events::emit(&gate, &news);
     match decision {
         Decision::Go(ticket) => {
             // From here on a panic of the client is settled like any other.

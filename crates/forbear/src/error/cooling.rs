@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forbear_core::gate::{Gate, Refusal, RefusalCause};
+use forbear_core::gate::{Gate, Operator, Refusal, RefusalCause};
 use forbear_core::health::Short;
 use forbear_core::signal::{Reason, Signal};
 use forbear_core::time::Monotonic;
@@ -23,6 +23,7 @@ struct Inner {
     reason: Reason,
     signal: Option<Signal>,
     route: Option<Box<str>>,
+    operator: Option<Operator>,
     url: RedactedUrl,
     wait: Option<Wait>,
 }
@@ -38,10 +39,11 @@ impl Cooling {
     /// A gate's refusal.
     pub(crate) fn gate(gate: &Arc<Gate>, refusal: &Refusal, url: RedactedUrl) -> Self {
         let wait = refusal.waitable.then(|| Wait { gate: Arc::clone(gate), refused_at: refusal.at });
-        let struck = refusal.strike.as_deref();
+        let struck = refusal.strike.as_deref().filter(|_| refusal.operator.is_none());
         let reason = match refusal.cause {
             RefusalCause::Paused => Reason::from_static("paused"),
             RefusalCause::Crowded => Reason::from_static("too-many-waiting"),
+            _ if refusal.operator.is_some() => Reason::from_static("operator"),
             _ => struck.map_or(Reason::from_static("recovering"), |struck| struck.signal.reason.clone()),
         };
         Self(Box::new(Inner {
@@ -51,6 +53,7 @@ impl Cooling {
             reason,
             signal: struck.map(|struck| struck.signal.clone()),
             route: struck.map(|struck| struck.route.clone()),
+            operator: refusal.operator.as_ref().map(|acted| acted.by.clone()),
             url,
             wait,
         }))
@@ -65,6 +68,7 @@ impl Cooling {
             reason: Reason::from_static("retry-after"),
             signal: None,
             route: None,
+            operator: None,
             url,
             wait: None,
         }))
@@ -107,7 +111,7 @@ impl Cooling {
         self.0.retry_at.map(|at| at.since(clock::now()))
     }
 
-    /// The vendor's reason code, or `paused`, `too-many-waiting`, `recovering`, `retry-after`.
+    /// The vendor's reason code, or `paused`, `operator`, `too-many-waiting`, `recovering`, `retry-after`.
     #[must_use]
     pub fn reason(&self) -> &Reason {
         &self.0.reason
@@ -118,6 +122,12 @@ impl Cooling {
     #[must_use]
     pub fn signal(&self) -> Option<&Signal> {
         self.0.signal.as_ref()
+    }
+
+    /// The operator who paused the family, or closed it for so long; `None` where its vendor did.
+    #[must_use]
+    pub fn operator(&self) -> Option<&Operator> {
+        self.0.operator.as_ref()
     }
 
     /// The path, without query, of the request that met the signal.
@@ -137,7 +147,10 @@ impl fmt::Display for Cooling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let family = &self.0.family;
         match (self.0.cause, self.retry_in()) {
-            (RefusalCause::Paused, _) => write!(f, "{family} is paused by an operator; resume it to send"),
+            (RefusalCause::Paused, _) => match &self.0.operator {
+                Some(operator) => write!(f, "{family} is paused by {operator}; resume it to send"),
+                None => write!(f, "{family} is paused by an operator; resume it to send"),
+            },
             (RefusalCause::Crowded, _) => {
                 write!(f, "too many callers wait for {family}; try later, or send fewer")
             }
@@ -150,7 +163,10 @@ impl fmt::Display for Cooling {
         if let (Some(signal), Some(route)) = (&self.0.signal, &self.0.route) {
             write!(f, " ({} {} via {route})", signal.status.as_u16(), signal.reason)?;
         } else {
-            write!(f, " ({})", self.0.reason)?;
+            match self.0.operator.as_ref().filter(|_| self.0.cause != RefusalCause::Paused) {
+                Some(operator) => write!(f, " (by {operator})")?,
+                None => write!(f, " ({})", self.0.reason)?,
+            }
         }
         Ok(())
     }

@@ -127,7 +127,7 @@ impl<S, B> Logical<'_, S, B> {
             });
         };
         let (place, news) = gate.place(&saved.ask(now), (parked.own, fastrand::f64()), None, now);
-        events::emit(gate.name(), &news);
+        events::emit(&gate, &news);
         match place {
             Ok(place) => Next::Go(State::Wait { wait: Box::new(Wait::at_gate(place)) }),
             Err(refusal) => {
@@ -153,7 +153,7 @@ impl<S, B> Logical<'_, S, B> {
         }
         let asked = saved.ask(now);
         let (place, news) = wait.gate.place(&asked, (now, fastrand::f64()), Some(wait.refused_at), now);
-        events::emit(wait.gate.name(), &news);
+        events::emit(&wait.gate, &news);
         match place {
             Ok(place) => {
                 saved.refusal = Some(cooling);

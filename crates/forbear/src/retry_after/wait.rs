@@ -48,7 +48,7 @@ impl Wait {
             let until = match &mut self.place {
                 Some(place) => {
                     let (turn, news) = place.turn(cx.waker(), now);
-                    events::emit(place.gate().name(), &news);
+                    events::emit(place.gate(), &news);
                     match turn {
                         Turn::Ask(grant) => return Poll::Ready(Waited::Over(grant)),
                         Turn::Refused(refusal) => {

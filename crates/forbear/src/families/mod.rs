@@ -3,6 +3,13 @@ use forbear_core::health::Health;
 
 use crate::{clock, events};
 
+mod changes;
+mod listen;
+mod operator;
+
+pub use changes::Changes;
+pub use listen::Strike;
+
 /// The families of a program and where they stand. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct Families(pub(crate) core::Families);
@@ -78,8 +85,8 @@ impl Families {
     #[must_use]
     pub fn health(&self) -> Health {
         let (health, news) = Health::of(&self.0, clock::now());
-        for (family, event) in news {
-            events::emit(&family, &[event]);
+        for (gate, event) in news {
+            events::emit(&gate, &[event]);
         }
         health
     }

@@ -1,0 +1,52 @@
+//! Who is told what a gate has to say, besides the log.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::engine::Gate;
+use super::event::Event;
+
+type Listener = Arc<dyn Fn(&Arc<str>, &Event) -> Hears + Send + Sync>;
+
+/// Whether a listener wants to be told more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hears {
+    /// It does.
+    More,
+    /// It is gone, and is forgotten.
+    NoMore,
+}
+
+/// Callbacks for the events of a set of gates. Not reached on the happy path.
+#[derive(Default)]
+pub struct Listeners(RwLock<Vec<Listener>>);
+
+impl Listeners {
+    /// Calls `listener` with every later event, and the name of its family.
+    pub fn add(&self, listener: impl Fn(&Arc<str>, &Event) -> Hears + Send + Sync + 'static) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(listener));
+    }
+
+    fn all(&self) -> Vec<Listener> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl fmt::Debug for Listeners {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Listeners").field(&self.all().len()).finish()
+    }
+}
+
+impl Gate {
+    /// Tells an event to whoever listens; under no lock, so that a listener may look at the gate.
+    pub fn tell(&self, event: &Event) {
+        let Some(listeners) = self.listeners() else { return };
+        for listener in listeners.all() {
+            if listener(self.name(), event) == Hears::NoMore {
+                let mut all = listeners.0.write().unwrap_or_else(PoisonError::into_inner);
+                all.retain(|known| !Arc::ptr_eq(known, &listener));
+            }
+        }
+    }
+}

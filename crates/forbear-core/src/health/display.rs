@@ -1,0 +1,56 @@
+//! Health as lines to read.
+
+use std::fmt;
+
+use super::short::Short;
+use super::{FamilyHealth, Health, HealthPhase};
+
+impl fmt::Display for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.families.iter().map(|family| family.family.chars().count()).max().unwrap_or(0);
+        for (at, family) in self.families.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{:width$}  {family}", family.family)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FamilyHealth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.phase)?;
+        if let Some(remaining) =
+            self.remaining.filter(|left| self.phase != HealthPhase::Open && !left.is_zero())
+        {
+            write!(f, " {}", Short(remaining))?;
+        }
+        if let Some(pace) = self.pace {
+            write!(f, " at {pace:.1}/s")?;
+        }
+        if let Some(operator) = self.operator.as_ref().filter(|operator| operator.holds) {
+            write!(f, "  by {}", operator.by)?;
+        } else if let Some(last) = self.last_signal.as_ref().filter(|_| self.phase != HealthPhase::Open) {
+            write!(f, "  {} {}  via {}", last.status, last.reason, last.route)?;
+        }
+        if self.waiting > 0 {
+            write!(f, "  {} waiting", self.waiting)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for HealthPhase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Open => "open",
+            Self::Cooling => "cooling",
+            Self::Exhausted => "exhausted",
+            Self::Blocked => "blocked",
+            Self::Probing => "probing",
+            Self::Recovering => "recovering",
+            Self::Paused => "paused",
+        })
+    }
+}

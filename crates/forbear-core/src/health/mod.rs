@@ -1,0 +1,350 @@
+//! What an operator is shown.
+
+mod display;
+mod short;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::families::Families;
+use crate::gate::{Event, Gate, Operator, Phase, View};
+use crate::signal::{Class, Reason};
+use crate::time::Monotonic;
+
+pub use short::Short;
+
+/// A snapshot of all families. Its [`Display`](fmt::Display) is a line per family:
+///
+/// ```text
+/// yahoo   cooling 3m58s  429 inflight_limit  via /v8/finance/chart
+/// github  open
+/// search  paused  by alice: contract ended
+/// ```
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Health {
+    /// Whether this process can serve. Calm: no vendor's trouble changes it, since taking this process out of rotation
+    /// mends nothing. For a readiness probe, whose body may name what is [degraded](FamilyHealth::degraded).
+    pub ready: bool,
+    /// The families that have state: registered ones first, then automatic ones by name.
+    pub families: Vec<FamilyHealth>,
+    /// How often a host found no room for a family of its own.
+    pub overflows: u64,
+}
+
+/// Where one family stands.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct FamilyHealth {
+    /// Its name.
+    pub family: Arc<str>,
+    /// Where it stands.
+    pub phase: HealthPhase,
+    /// Whether it is in trouble for longer than a vendor's ordinary "not now": not called, and at its ladder's top rung
+    /// or without an accepted attempt for 15 minutes. Never for a cool-down that the vendor advertised, in the first
+    /// 15 minutes, nor where an operator did it.
+    pub degraded: bool,
+    /// Since when it stands there, in milliseconds; `None` where it never stood anywhere else.
+    #[serde(rename = "since_ms", serialize_with = "millis")]
+    pub since: Option<Duration>,
+    /// Milliseconds until the phase ends, where that is known.
+    #[serde(rename = "remaining_ms", serialize_with = "millis")]
+    pub remaining: Option<Duration>,
+    /// The level, 0 to 7.
+    pub level: u8,
+    /// What closed it last.
+    pub last_signal: Option<LastSignal>,
+    /// What an operator did last.
+    pub operator: Option<OperatorHealth>,
+    /// Attempts per second that a recovering family is called at.
+    pub pace: Option<f64>,
+    /// Callers that wait for it.
+    pub waiting: usize,
+    /// Attempts admitted.
+    pub attempts: u64,
+    /// Signals observed.
+    pub signals: u64,
+    /// Signals that closed the family.
+    pub strikes: u64,
+    /// Refusals given.
+    pub refusals: u64,
+    /// Recoveries begun.
+    pub recoveries: u64,
+}
+
+/// Where a family stands, in an operator's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum HealthPhase {
+    /// Called freely.
+    Open,
+    /// Not called.
+    Cooling,
+    /// Not called: a quota that will not come back soon.
+    Exhausted,
+    /// Not called: a ban.
+    Blocked,
+    /// One attempt is let through.
+    Probing,
+    /// Called at a learned pace.
+    Recovering,
+    /// Paused by an operator.
+    Paused,
+}
+
+/// The last signal that closed a family.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct LastSignal {
+    /// The response's status.
+    pub status: u16,
+    /// The kind of trouble.
+    pub class: Class,
+    /// A short code that says why.
+    pub reason: Reason,
+    /// The path of the request that met it, without query.
+    pub route: Box<str>,
+    /// What it was read from.
+    pub evidence: String,
+    /// The delay that the vendor advertised, in milliseconds.
+    #[serde(rename = "advertised_ms", serialize_with = "millis")]
+    pub advertised: Option<Duration>,
+    /// How long ago, in milliseconds.
+    #[serde(rename = "ago_ms", serialize_with = "millis")]
+    pub ago: Option<Duration>,
+}
+
+/// What an operator did last.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct OperatorHealth {
+    /// `cool`, `clear`, `pause` or `resume`.
+    pub act: &'static str,
+    /// Who, and why.
+    #[serde(flatten)]
+    pub by: Operator,
+    /// How long ago, in milliseconds.
+    #[serde(rename = "ago_ms", serialize_with = "millis")]
+    pub ago: Option<Duration>,
+    /// Whether the family stands as it does because of that, and not because of its vendor.
+    pub holds: bool,
+}
+
+/// So long without an accepted attempt, and a family is degraded.
+const UNSERVED: Duration = Duration::from_secs(15 * 60);
+
+fn millis<S: serde::Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    duration.map(|duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)).serialize(serializer)
+}
+
+impl Health {
+    /// Where all families stand at `now`, and what an operator is to be told: looking makes the changes that time
+    /// brings.
+    #[must_use]
+    pub fn of(families: &Families, now: Monotonic) -> (Self, Vec<(Arc<Gate>, Event)>) {
+        let mut events = Vec::new();
+        let mut shown = Vec::new();
+        for member in families.members() {
+            let (view, news) = member.gate.view(now);
+            events.extend(news.into_iter().map(|event| (Arc::clone(&member.gate), event)));
+            shown.push(FamilyHealth::of(member.gate.name(), &view, now));
+        }
+        (Self { ready: true, families: shown, overflows: families.overflows() }, events)
+    }
+
+    /// The families that are in trouble for longer than a vendor's ordinary "not now".
+    pub fn degraded(&self) -> impl Iterator<Item = &FamilyHealth> {
+        self.families.iter().filter(|family| family.degraded)
+    }
+
+    /// The family of this name, if it has state.
+    #[must_use]
+    pub fn family(&self, name: &str) -> Option<&FamilyHealth> {
+        self.families.iter().find(|family| &*family.family == name)
+    }
+}
+
+impl FamilyHealth {
+    fn of(name: &Arc<str>, view: &View, now: Monotonic) -> Self {
+        let class = view.struck.as_ref().map(|struck| struck.signal.class);
+        let phase = match (view.phase, class) {
+            (Phase::Open, _) => HealthPhase::Open,
+            (Phase::Cooling, Some(Class::Exhausted)) => HealthPhase::Exhausted,
+            (Phase::Cooling, Some(Class::Blocked)) => HealthPhase::Blocked,
+            (Phase::Cooling, _) => HealthPhase::Cooling,
+            (Phase::Probing, _) => HealthPhase::Probing,
+            (Phase::Recovering, _) => HealthPhase::Recovering,
+            (Phase::Paused, _) => HealthPhase::Paused,
+        };
+        let last_signal = view.struck.as_ref().map(|struck| {
+            let evidence = &struck.signal.evidence;
+            LastSignal {
+                status: struck.signal.status.as_u16(),
+                class: struck.signal.class,
+                reason: struck.signal.reason.clone(),
+                route: struck.route.clone(),
+                evidence: if evidence.value.is_empty() {
+                    evidence.source.to_owned()
+                } else {
+                    format!("{}: {}", evidence.source, evidence.value)
+                },
+                advertised: struck.signal.delay.map(|delay| delay.duration),
+                ago: Some(now.since(struck.at)),
+            }
+        });
+        let operator = view.acted.as_ref().map(|acted| OperatorHealth {
+            act: acted.act.as_str(),
+            by: acted.by.clone(),
+            ago: Some(now.since(acted.at)),
+            holds: view.by_operator,
+        });
+        Self {
+            family: Arc::clone(name),
+            phase,
+            degraded: is_degraded(view, now),
+            since: (view.since > Monotonic::ORIGIN).then(|| now.since(view.since)),
+            operator,
+            remaining: view.until.map(|until| until.since(now)),
+            level: view.level,
+            last_signal,
+            pace: view.pace,
+            waiting: view.waiting,
+            attempts: view.attempts,
+            signals: view.signals,
+            strikes: view.strikes,
+            refusals: view.refusals,
+            recoveries: view.recoveries,
+        }
+    }
+}
+
+fn is_degraded(view: &View, now: Monotonic) -> bool {
+    let Some(since) = view.unserved_since.filter(|_| !view.by_operator) else { return false };
+    if !matches!(view.phase, Phase::Cooling | Phase::Probing) {
+        return false;
+    }
+    now.since(since) >= UNSERVED || (view.top_rung && !view.advertised)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::Family;
+    use crate::gate::{Ask, Decision, Ladder, Outcome};
+    use crate::signal::Signal;
+    use http::StatusCode;
+
+    #[test]
+    fn an_operator_sees_who_cools_for_how_long_and_why() {
+        let families =
+            Families::builder().family(Family::new("yahoo")).family(Family::new("github")).build().unwrap();
+        let at = |seconds| Monotonic::ORIGIN.after(Duration::from_secs(seconds));
+        let gate = &families.named("yahoo").unwrap().gate;
+        let ticket = gate.admit_open(at(1)).unwrap();
+        let signal = Signal::new(Class::Overloaded, StatusCode::TOO_MANY_REQUESTS)
+            .delay(Duration::from_secs(240))
+            .reason("inflight_limit");
+        let _ = gate.observe(&ticket, Outcome::Bad(&signal, "/v8/finance/chart"), at(1));
+        let (health, _) = Health::of(&families, at(3));
+        assert_eq!(
+            health.to_string(),
+            "yahoo   cooling 3m58s  429 inflight_limit  via /v8/finance/chart\ngithub  open"
+        );
+        let (over, _) = Health::of(&families, at(600));
+        assert_eq!(
+            over.family("yahoo").unwrap().to_string(),
+            "probing  429 inflight_limit  via /v8/finance/chart"
+        );
+        let json = serde_json::to_value(&health).unwrap();
+        assert_eq!(json["families"][0]["phase"], "cooling");
+        assert_eq!(json["families"][0]["remaining_ms"], 238_000);
+        assert_eq!(json["families"][0]["last_signal"]["reason"], "inflight_limit");
+        assert_eq!(json["families"][0]["last_signal"]["advertised_ms"], 240_000);
+        assert_eq!(json["families"][0]["since_ms"], 2_000);
+    }
+
+    #[test]
+    fn an_operators_hand_is_shown_while_it_holds() {
+        let families = Families::builder().family(Family::new("search")).build().unwrap();
+        let at = |seconds| Monotonic::ORIGIN.after(Duration::from_secs(seconds));
+        let gate = &families.named("search").unwrap().gate;
+        let alice = || Operator::new("alice", "contract ended");
+        let shown = |seconds| Health::of(&families, at(seconds)).0.to_string();
+        let _ = gate.pause(alice(), at(1));
+        assert_eq!(shown(2), "search  paused  by alice: contract ended");
+        let json = serde_json::to_value(Health::of(&families, at(4)).0).unwrap();
+        let operator = &json["families"][0]["operator"];
+        assert_eq!(
+            (&operator["act"], &operator["who"], &operator["why"]),
+            (&"pause".into(), &"alice".into(), &"contract ended".into())
+        );
+        assert_eq!((&operator["ago_ms"], &operator["holds"]), (&3_000.into(), &true.into()));
+        let _ = gate.resume(alice(), at(5));
+        assert_eq!(shown(6), "search  open");
+        let _ = gate.cool(Duration::from_secs(90), alice(), at(7));
+        assert_eq!(shown(8), "search  cooling 1m29s  by alice: contract ended");
+    }
+
+    /// Signals until `until`, each met by the probe that the cool-down before it ended with.
+    fn always_limited(families: &Families, signal: &Signal, until: u64) -> Vec<(u64, bool)> {
+        let gate = &families.named("vendor").unwrap().gate;
+        let mut degraded = Vec::new();
+        for second in 1..=until {
+            let now = Monotonic::ORIGIN.after(Duration::from_secs(second));
+            if let (Decision::Go(ticket), _) = gate.admit(&Ask::new(now), now) {
+                let _ = gate.observe(&ticket, Outcome::Bad(signal, "/"), now);
+            }
+            degraded.push((second, Health::of(families, now).0.degraded().count() == 1));
+        }
+        degraded
+    }
+
+    #[test]
+    fn a_family_is_degraded_at_the_top_rung_or_after_15_minutes_without_service() {
+        let families = || Families::builder().family(Family::new("vendor")).build().unwrap();
+        let first = |degraded: Vec<(u64, bool)>| degraded.into_iter().find(|(_, degraded)| *degraded);
+        let throttled = Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS);
+        // Rungs of 2, 5, 15 and 30 minutes come before that of an hour; but 15 minutes are over before.
+        assert_eq!(first(always_limited(&families(), &throttled, 3_000)), Some((901, true)));
+        let short = Families::builder()
+            .family(Family::new("vendor").throttled_ladder(Ladder::new([1, 2, 3].map(Duration::from_secs))))
+            .build()
+            .unwrap();
+        assert_eq!(first(always_limited(&short, &throttled, 60)), Some((4, true)));
+        let advertised = throttled.delay(Duration::from_secs(5));
+        assert_eq!(first(always_limited(&families(), &advertised, 3_000)), Some((901, true)));
+    }
+
+    #[test]
+    fn a_short_cool_down_every_minute_never_degrades() {
+        let families = Families::builder().family(Family::new("vendor")).build().unwrap();
+        let gate = &families.named("vendor").unwrap().gate;
+        let signal =
+            Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(5));
+        for second in 1..=600 {
+            let now = Monotonic::ORIGIN.after(Duration::from_secs(second));
+            if let (Decision::Go(ticket), _) = gate.admit(&Ask::new(now), now) {
+                let outcome = if second % 60 == 0 { Outcome::Bad(&signal, "/") } else { Outcome::Good };
+                let _ = gate.observe(&ticket, outcome, now);
+            }
+            let health = Health::of(&families, now).0;
+            assert!(health.ready && health.degraded().next().is_none(), "{second} s: {health}");
+        }
+        assert!(
+            Health::of(&families, Monotonic::ORIGIN.after(Duration::from_secs(601))).0.families[0].strikes
+                >= 9
+        );
+    }
+
+    #[test]
+    fn what_an_operator_did_does_not_degrade() {
+        let families = Families::builder().family(Family::new("vendor")).build().unwrap();
+        let at = |seconds| Monotonic::ORIGIN.after(Duration::from_secs(seconds));
+        let gate = &families.named("vendor").unwrap().gate;
+        let _ = gate.cool(Duration::from_secs(7_200), Operator::new("alice", ""), at(1));
+        assert!(Health::of(&families, at(3_600)).0.degraded().next().is_none());
+    }
+}

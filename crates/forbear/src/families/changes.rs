@@ -1,0 +1,72 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use forbear_core::gate::Hears;
+use forbear_core::health::Health;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::Families;
+
+/// Tells when the health of some family changes. See [`Families::changes`].
+#[derive(Debug)]
+pub struct Changes {
+    families: Families,
+    changed: Arc<Notify>,
+    shown: Vec<(Arc<str>, String)>,
+}
+
+/// What time alone changes is looked at so often where nobody knows when it will.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+impl Families {
+    /// A watch on the health of all families, for a status page or an exporter that need not ask all the time.
+    ///
+    /// ```
+    /// # use forbear::Families;
+    /// # async fn watch(families: Families) {
+    /// let mut changes = families.changes();
+    /// loop {
+    ///     println!("{}", changes.next().await);
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn changes(&self) -> Changes {
+        let changed = Arc::new(Notify::new());
+        let notify = Arc::downgrade(&changed);
+        self.0.listeners().add(move |_, _| {
+            let Some(notify) = notify.upgrade() else { return Hears::NoMore };
+            notify.notify_one();
+            Hears::More
+        });
+        Changes { families: self.clone(), changed, shown: Vec::new() }
+    }
+}
+
+impl Changes {
+    /// The health, as soon as a family stands elsewhere than at the last call, or is new, or gone; at once for the first
+    /// call. What an event tells (a strike, a recovery, an operator) is seen at once; what time alone changes, such as the
+    /// end of a recovery, within a second. Counters and remaining time are no change.
+    ///
+    /// **Cancellation.** Nothing is lost: the next call tells it.
+    pub async fn next(&mut self) -> Health {
+        loop {
+            let health = self.families.health();
+            let shown: Vec<_> = health
+                .families
+                .iter()
+                .map(|family| {
+                    let operator = family.operator.as_ref().map(|operator| operator.holds);
+                    let stands = format!("{} {} {} {operator:?}", family.phase, family.level, family.strikes);
+                    (Arc::clone(&family.family), stands)
+                })
+                .collect();
+            if shown != self.shown {
+                self.shown = shown;
+                return health;
+            }
+            let _ = timeout(LOOK_EVERY, self.changed.notified()).await;
+        }
+    }
+}
