@@ -125,6 +125,19 @@ async fn order_two_budgets_are_reported_once() {
 }
 
 #[tokio::test]
+async fn order_a_stack_in_a_stack_is_reported_once() {
+    let logs = Logs::catch();
+    let known = families([]);
+    for _ in 0..2 {
+        let _ = forbear::stack(&known).service(stack(&known, SECOND));
+    }
+    let reported = logs.at(Level::ERROR);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert_eq!(reported[0].field("below"), "Vendor", "{reported:?}");
+    assert!(reported[0].field("fix").starts_with("put layers around the client itself"), "{reported:?}");
+}
+
+#[tokio::test]
 async fn order_retry_inside_the_gate_is_reported_once() {
     let logs = Logs::catch();
     let mock = MockVendor::start().await.script([limited(300), reply(200)]);
@@ -142,6 +155,8 @@ async fn order_retry_inside_the_gate_is_reported_once() {
         reported[0].field("fix").starts_with("put RetryAfterLayer outside FamilyCooldownLayer"),
         "{reported:?}"
     );
+    assert_eq!(reported[0].field("layer"), "FamilyCooldownLayer");
+    assert_eq!(reported[0].field("below"), "RetryAfterLayer");
 }
 
 #[tokio::test]

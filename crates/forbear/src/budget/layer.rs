@@ -4,7 +4,7 @@ use std::time::Duration;
 use tower_layer::Layer;
 
 use super::service::BudgetService;
-use crate::order::Mistake;
+use crate::order::{Below, Mistake};
 
 /// Gives every logical request one budget. See the [module](super).
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +16,7 @@ pub struct BudgetLayer {
 }
 
 static TWO_BUDGETS: Mistake = Mistake::new(
-    "forbear::budget::service::BudgetService<",
+    Below::BUDGET,
     "keep one BudgetLayer per stack: the outermost; the inner one only shortens it",
 );
 
@@ -69,7 +69,7 @@ impl<S> Layer<S> for BudgetLayer {
     type Service = BudgetService<S>;
 
     fn layer(&self, inner: S) -> BudgetService<S> {
-        TWO_BUDGETS.look::<S>("BudgetLayer");
+        Mistake::look::<S>("BudgetLayer", &[&TWO_BUDGETS]);
         BudgetService::new(inner, *self)
     }
 }

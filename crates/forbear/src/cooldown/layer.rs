@@ -2,7 +2,7 @@ use tower_layer::Layer;
 
 use super::service::FamilyCooldownService;
 use crate::Families;
-use crate::order::Mistake;
+use crate::order::{Below, Mistake};
 
 /// Asks the gate of a request's family before every attempt. See the [module](super).
 #[derive(Debug, Clone)]
@@ -11,21 +11,19 @@ pub struct FamilyCooldownLayer {
 }
 
 static RETRY_INSIDE: Mistake = Mistake::new(
-    "forbear::retry_after::service::RetryAfterService<",
+    Below::RETRY_AFTER,
     "put RetryAfterLayer outside FamilyCooldownLayer, or its retries bypass the gate",
 );
 static TOWER_RETRY_INSIDE: Mistake = Mistake::new(
-    "tower::retry::Retry<",
+    Below::TOWER_RETRY,
     "put tower::retry between RetryAfterLayer and FamilyCooldownLayer, or its retries bypass the gate",
 );
 static BUDGET_INSIDE: Mistake = Mistake::new(
-    "forbear::budget::service::BudgetService<",
+    Below::BUDGET,
     "put BudgetLayer outside FamilyCooldownLayer and RetryAfterLayer, or waits outlast it",
 );
-static TWO_GATES: Mistake = Mistake::new(
-    "forbear::cooldown::service::FamilyCooldownService<",
-    "keep one FamilyCooldownLayer per stack: the innermost",
-);
+static TWO_GATES: Mistake =
+    Mistake::new(Below::GATE, "keep one FamilyCooldownLayer per stack: the innermost");
 
 impl FamilyCooldownLayer {
     /// Keeps to the cool-downs of `families`. Stacks made from clones of one `Families` share them.
@@ -39,9 +37,10 @@ impl<S> Layer<S> for FamilyCooldownLayer {
     type Service = FamilyCooldownService<S>;
 
     fn layer(&self, inner: S) -> FamilyCooldownService<S> {
-        for mistake in [&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &TWO_GATES] {
-            mistake.look::<S>("FamilyCooldownLayer");
-        }
+        Mistake::look::<S>(
+            "FamilyCooldownLayer",
+            &[&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &TWO_GATES],
+        );
         FamilyCooldownService::new(inner, self.families.0.snapshot())
     }
 }

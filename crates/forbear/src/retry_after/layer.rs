@@ -4,7 +4,7 @@ use forbear_core::deadlines::Deadlines;
 use tower_layer::Layer;
 
 use super::service::RetryAfterService;
-use crate::order::Mistake;
+use crate::order::{Below, Mistake};
 
 /// Waits as vendors ask, within the budget, and sends again. See the [module](super).
 #[derive(Debug, Clone)]
@@ -14,13 +14,11 @@ pub struct RetryAfterLayer {
 }
 
 static BUDGET_INSIDE: Mistake = Mistake::new(
-    "forbear::budget::service::BudgetService<",
+    Below::BUDGET,
     "put BudgetLayer outside RetryAfterLayer, or every wait gets a budget of its own",
 );
-static TWO_RETRIES: Mistake = Mistake::new(
-    "forbear::retry_after::service::RetryAfterService<",
-    "keep one RetryAfterLayer per stack, or waits multiply",
-);
+static TWO_RETRIES: Mistake =
+    Mistake::new(Below::RETRY_AFTER, "keep one RetryAfterLayer per stack, or waits multiply");
 
 impl RetryAfterLayer {
     /// Bodies up to 64 KiB are kept for sending again, and a million URLs remembered. Clones of the layer, and the
@@ -74,9 +72,7 @@ impl<S> Layer<S> for RetryAfterLayer {
     type Service = RetryAfterService<S>;
 
     fn layer(&self, inner: S) -> RetryAfterService<S> {
-        for mistake in [&BUDGET_INSIDE, &TWO_RETRIES] {
-            mistake.look::<S>("RetryAfterLayer");
-        }
+        Mistake::look::<S>("RetryAfterLayer", &[&BUDGET_INSIDE, &TWO_RETRIES]);
         RetryAfterService::new(inner, self.clone())
     }
 }
