@@ -62,3 +62,26 @@ async fn what_does_not_fit_returns_at_once() {
     no_wait.extensions_mut().insert(NoWait);
     assert!(matches!(vendor.send(no_wait).await, Err(Error::Cooling(_))));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_on_the_url_that_was_limited_names_its_family() {
+    let mock = MockVendor::in_process().script([reply(429).retry_after(3600)]);
+    let families = Families::builder()
+        .family(Family::new("charts").route("vendor.test", "/chart/{symbol}"))
+        .family(Family::new("orders").host("vendor.test"))
+        .build()
+        .unwrap();
+    let vendor = forbear::stack(&families).budget(30 * SECOND).service(mock.service());
+    for (path, family) in [("/chart/acme", "charts"), ("/orders", "orders")] {
+        assert_eq!(vendor.send(get(path)).await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
+        let mut no_wait = get(path);
+        no_wait.extensions_mut().insert(NoWait);
+        for again in [get(path), no_wait] {
+            match vendor.send(again).await {
+                Err(Error::Cooling(cooling)) => assert_eq!(cooling.family(), family),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    mock.assert_attempts(2);
+}

@@ -11,6 +11,7 @@ use crate::living::{Id, Living};
 use crate::time::Monotonic;
 
 use super::key::UrlKey;
+use super::names::Names;
 
 /// As many authorities are told apart when the map of URLs is full; what finds no room there shares one deadline.
 const MOST_AUTHORITIES: usize = 10_000;
@@ -53,6 +54,7 @@ struct Recorded {
     sweep_from: Monotonic,
     /// For all that found no room.
     rest: Option<Monotonic>,
+    names: Names,
     /// The count of operators' clears that this was recorded after.
     clears: u64,
 }
@@ -108,6 +110,19 @@ impl Deadlines {
         let by_url = recorded.by_url.find(key.url, |(url, _)| *url == key.url).map(|(_, until)| *until);
         let others = recorded.by_authority.get(&key.authority).copied().max(recorded.rest);
         by_url.max(others).filter(|until| *until > now)
+    }
+
+    /// The family that a URL was last charged to, where that is remembered: of at most 10,000 URLs.
+    #[must_use]
+    pub fn family(&self, key: UrlKey) -> Option<Arc<str>> {
+        self.lock().names.get(key.url)
+    }
+
+    /// Remembers the family that a URL is charged to, as long as its deadline is `until`.
+    pub fn charge(&self, key: UrlKey, family: &Arc<str>, until: Monotonic, now: Monotonic) {
+        if until > now {
+            self.lock().names.insert(key.url, family, until, now);
+        }
     }
 
     /// Records a deadline. Where it is the same logical request that recorded before (`again`), one that lies in the
@@ -241,8 +256,11 @@ mod tests {
     fn clearing_empties_it() {
         let deadlines = Deadlines::new(2);
         deadlines.record(key(1, 7), at(100), false, at(0));
+        deadlines.charge(key(1, 7), &"quotes".into(), at(100), at(0));
+        assert_eq!(deadlines.family(key(1, 7)).as_deref(), Some("quotes"));
         deadlines.clear();
         assert!(deadlines.is_empty());
         assert_eq!(deadlines.get(key(1, 7), at(2)), None);
+        assert_eq!(deadlines.family(key(1, 7)), None);
     }
 }

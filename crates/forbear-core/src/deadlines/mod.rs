@@ -2,6 +2,7 @@
 
 mod key;
 mod map;
+mod names;
 
 pub use key::UrlKey;
 pub use map::{Deadlines, DeadlinesId};

@@ -57,9 +57,9 @@ impl Cooling {
     }
 
     /// The URL has a deadline that its vendor asked for, recorded by an earlier logical request.
-    pub(crate) fn recorded(retry_at: Monotonic, url: RedactedUrl, host: &str) -> Self {
+    pub(crate) fn recorded(retry_at: Monotonic, url: RedactedUrl, family: Arc<str>) -> Self {
         Self(Box::new(Inner {
-            family: host.into(),
+            family,
             cause: RefusalCause::Cooling,
             retry_at: Some(retry_at),
             reason: Reason::from_static("retry-after"),
@@ -83,7 +83,7 @@ impl Cooling {
         Self::gate(gate, refusal, self.0.url)
     }
 
-    /// The family that is not called.
+    /// The family that is not called. A deadline recorded for a URL without a family has the URL's host here.
     #[must_use]
     pub fn family(&self) -> &str {
         &self.0.family
@@ -113,7 +113,8 @@ impl Cooling {
         &self.0.reason
     }
 
-    /// The signal that closed the family, with the full hint.
+    /// The signal that closed the family, with the full hint; `None` where [`RetryAfterLayer`](crate::RetryAfterLayer)
+    /// refuses by itself, because of a deadline that it recorded for this URL.
     #[must_use]
     pub fn signal(&self) -> Option<&Signal> {
         self.0.signal.as_ref()

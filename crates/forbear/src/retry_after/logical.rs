@@ -92,7 +92,8 @@ impl<S, B> Logical<'_, S, B> {
             let asked = if self.memory.key.is_none() { asked_uri(&response) } else { None };
             let target = effective_uri(&response).map(|uri| (uri, None)).or(saved);
             let target = target.or_else(|| asked.map(|uri| (uri, None)));
-            self.memory.record(target, now.after(delay.duration.min(most)), now);
+            let family = gate.as_ref().map(|gate| gate.name());
+            self.memory.record(target, now.after(delay.duration.min(most)), family, now);
         }
         let Some(saved) = self.saved else { return Next::Return(Ok(response)) };
         saved.saw(&said);
@@ -171,7 +172,8 @@ impl<S, B> Logical<'_, S, B> {
         let now = clock::now();
         let limit = saved.wait_limit(now);
         if !limit.fits(until) {
-            let refusal = saved.refused_until(until);
+            let family = self.memory.family(saved.target());
+            let refusal = saved.refused_until(until, family);
             return Next::Return(Err(saved.give_up(refusal, now)));
         }
         Next::Go(State::Wait {
@@ -241,13 +243,28 @@ impl Memory<'_> {
         deadlines.get(deadlines.key(uri, host), now)
     }
 
-    fn record(&mut self, target: Option<(&Uri, Option<&str>)>, until: Monotonic, now: Monotonic) {
+    /// The family that a URL was charged to, if that is known.
+    fn family(&self, (uri, host): (&Uri, Option<&str>)) -> Option<Arc<str>> {
+        let deadlines = self.deadlines.find()?;
+        deadlines.family(deadlines.key(uri, host))
+    }
+
+    fn record(
+        &mut self,
+        target: Option<(&Uri, Option<&str>)>,
+        until: Monotonic,
+        family: Option<&Arc<str>>,
+        now: Monotonic,
+    ) {
         let Some(deadlines) = self.deadlines.find() else { return };
         let Some(key) = target.map(|(uri, host)| deadlines.key(uri, host)).or(self.key) else { return };
         // Where a budget is in scope, copies of one logical request (as hedging makes them) are known as such.
         let before = std::mem::replace(self.recorded, true);
         let again = scope::records().unwrap_or_default() || before;
         deadlines.record(key, until, again, now);
+        if let Some(family) = family {
+            deadlines.charge(key, family, until, now);
+        }
     }
 }
 

@@ -57,7 +57,7 @@
 //!
 //! **Cancellation.** Dropping the future at any point gives its place in the queue, and a probe it was granted, to the
 //! next caller. **Memory.** Per call a copy of the request's head; of its body only what was sent, at most 64 KiB. Per
-//! recorded URL about 36 bytes, for at most a million.
+//! recorded URL about 36 bytes, for at most a million; and of 10,000 of them the family that a refusal names.
 
 mod future;
 mod layer;

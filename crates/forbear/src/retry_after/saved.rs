@@ -135,8 +135,9 @@ impl<S, B> Saved<S, B> {
     }
 
     /// The deadline of an earlier logical request stands, and waiting for it is impossible.
-    pub(super) fn refused_until(&self, until: Monotonic) -> Cooling {
-        let host = self.head.uri.host().or(host::of(&self.head.uri, &self.head.headers)).unwrap_or_default();
-        Cooling::recorded(until, RedactedUrl::of(&self.head.uri), host)
+    pub(super) fn refused_until(&self, until: Monotonic, family: Option<Arc<str>>) -> Cooling {
+        let (uri, host) = self.target();
+        let family = family.unwrap_or_else(|| uri.host().or(host).unwrap_or_default().into());
+        Cooling::recorded(until, RedactedUrl::of(uri), family)
     }
 }

@@ -1,5 +1,7 @@
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
 use http::{Request, Response};
 use http_body::Body;
@@ -63,8 +65,9 @@ where
         let recorded = if deadlines.is_empty() { None } else { deadlines.get(key(), clock::now()) };
         let Some(limit) = limit else {
             if let Some(until) = recorded {
+                let error = refused(until, &request, deadlines.family(key()));
                 self.unready();
-                return RetryAfterFuture::failed(refused(until, &request), id);
+                return RetryAfterFuture::failed(error, id);
             }
             let kept = self.gate && request.uri().authority().is_some();
             let key = if kept { None } else { Some(key()) };
@@ -87,7 +90,8 @@ where
 }
 
 /// A URL whose recorded deadline lies in the future, for a request that does not wait.
-fn refused<B>(until: forbear_core::time::Monotonic, request: &Request<B>) -> Error {
-    let host = request.uri().host().or(host::of(request.uri(), request.headers())).unwrap_or_default();
-    Error::Cooling(Cooling::recorded(until, RedactedUrl::of(request.uri()), host))
+fn refused<B>(until: Monotonic, request: &Request<B>, family: Option<Arc<str>>) -> Error {
+    let uri = request.uri();
+    let host = || uri.host().or(host::of(uri, request.headers())).unwrap_or_default().into();
+    Error::Cooling(Cooling::recorded(until, RedactedUrl::of(uri), family.unwrap_or_else(host)))
 }
