@@ -67,8 +67,8 @@ where
             Found::PassThrough => (origin(Dialect::standard()).unobserved(), None, None),
             Found::Unknown => {
                 let error = match name {
-                    Some(name) => UnknownFamily::name(name.as_str()),
-                    None => UnknownFamily::url(RedactedUrl::of(request.uri())),
+                    Some(name) => UnknownFamily::of_name(name.as_str()),
+                    None => UnknownFamily::of_url(RedactedUrl::of(request.uri())),
                 };
                 // Nothing is sent, so nothing is held that the inner service reserved.
                 self.inner = self.inner.clone();

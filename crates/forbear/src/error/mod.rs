@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn an_inner_error_of_ours_passes_through_unchanged() {
-        let inner = Error::UnknownFamily(UnknownFamily::name("x"));
+        let inner = Error::UnknownFamily(UnknownFamily::of_name("x"));
         let twice = Error::from_inner(Error::from_inner(Box::new(inner) as BoxError));
         assert!(matches!(twice, Error::UnknownFamily(_)));
         assert!(twice.is_refusal());

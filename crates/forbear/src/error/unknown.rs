@@ -13,12 +13,30 @@ enum Asked {
 }
 
 impl UnknownFamily {
-    pub(crate) fn name(name: impl Into<String>) -> Self {
+    pub(crate) fn of_name(name: impl Into<String>) -> Self {
         Self(Box::new(Asked::Name(name.into())))
     }
 
-    pub(crate) fn url(url: RedactedUrl) -> Self {
+    pub(crate) fn of_url(url: RedactedUrl) -> Self {
         Self(Box::new(Asked::Url(url)))
+    }
+
+    /// The name that no family has; `None` where the request gave none.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match &*self.0 {
+            Asked::Name(name) => Some(name),
+            Asked::Url(_) => None,
+        }
+    }
+
+    /// The URL that no family has, without userinfo, query and fragment; `None` where a name was asked for.
+    #[must_use]
+    pub fn url(&self) -> Option<&RedactedUrl> {
+        match &*self.0 {
+            Asked::Name(_) => None,
+            Asked::Url(url) => Some(url),
+        }
     }
 }
 
