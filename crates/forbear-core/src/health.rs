@@ -187,7 +187,9 @@ impl fmt::Display for Health {
 impl fmt::Display for FamilyHealth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.phase)?;
-        if let Some(remaining) = self.remaining.filter(|_| self.phase != HealthPhase::Open) {
+        if let Some(remaining) =
+            self.remaining.filter(|left| self.phase != HealthPhase::Open && !left.is_zero())
+        {
             write!(f, " {}", Short(remaining))?;
         }
         if let Some(pace) = self.pace {
@@ -275,6 +277,11 @@ mod tests {
         assert_eq!(
             health.to_string(),
             "yahoo   cooling 3m58s  429 inflight_limit  via /v8/finance/chart\ngithub  open"
+        );
+        let (over, _) = Health::of(&families, at(600));
+        assert_eq!(
+            over.family("yahoo").unwrap().to_string(),
+            "probing  429 inflight_limit  via /v8/finance/chart"
         );
         let json = serde_json::to_value(&health).unwrap();
         assert_eq!(json["families"][0]["phase"], "cooling");
