@@ -15,3 +15,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/testing.md")]
 struct Testing;
+
+/// The guide's example of a client with types of its own holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/clients.md")]
+struct Clients;

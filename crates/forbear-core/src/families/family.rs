@@ -68,7 +68,7 @@ impl Family {
         self
     }
 
-    /// All numbers that its gate decides by.
+    /// All numbers that its gate decides by. Replaces ladders that were set before: set those in `settings`, or after this.
     #[must_use]
     pub fn gate(mut self, settings: GateSettings) -> Self {
         self.gate = settings;
