@@ -25,51 +25,78 @@ fn phase(families: &Families) -> HealthPhase {
     families.health().family("vendor").unwrap().phase
 }
 
+/// Strikes the family once and lets it recover, so that it counts each attempt.
+async fn recover(families: &Families, held: &Held) {
+    let struck = send(families, held).await;
+    held.answer(0, limited("1"));
+    assert_eq!(struck.await.unwrap().unwrap(), StatusCode::TOO_MANY_REQUESTS);
+    tokio::time::sleep(SECOND).await;
+    let probe = send(families, held).await;
+    held.answer(1, answer(200));
+    assert_eq!(probe.await.unwrap().unwrap(), StatusCode::OK);
+    assert_eq!(phase(families), HealthPhase::Recovering);
+}
+
 // router-for-me/CLIProxyAPI#5592: a success that was in flight before the 429 cleared the cool-down.
 #[tokio::test(start_paused = true)]
 async fn an_older_success_does_not_clear_a_cool_down() {
-    let (families, held) = (registered(), Held::default());
-    let first = send(&families, &held).await;
-    tokio::time::sleep(10 * MILLISECOND).await;
-    let second = send(&families, &held).await;
-    tokio::time::sleep(10 * MILLISECOND).await;
-    held.answer(1, limited("30"));
-    assert_eq!(second.await.unwrap().unwrap(), StatusCode::TOO_MANY_REQUESTS);
-    tokio::time::sleep(10 * MILLISECOND).await;
-    held.answer(0, answer(200));
-    assert_eq!(first.await.unwrap().unwrap(), StatusCode::OK);
-    for _ in 0..29 {
-        let refused = send(&families, &held).await.await.unwrap();
-        assert!(matches!(refused, Err(Error::Cooling(_))), "{refused:?}");
-        tokio::time::sleep(SECOND).await;
+    for recovering in [false, true] {
+        let (families, held) = (registered(), Held::default());
+        if recovering {
+            recover(&families, &held).await;
+        }
+        let before = held.sent();
+        let first = send(&families, &held).await;
+        tokio::time::sleep(10 * MILLISECOND).await;
+        let second = send(&families, &held).await;
+        tokio::time::sleep(10 * MILLISECOND).await;
+        held.answer(before + 1, limited("30"));
+        assert_eq!(second.await.unwrap().unwrap(), StatusCode::TOO_MANY_REQUESTS);
+        tokio::time::sleep(10 * MILLISECOND).await;
+        held.answer(before, answer(200));
+        assert_eq!(first.await.unwrap().unwrap(), StatusCode::OK);
+        for _ in 0..29 {
+            let refused = send(&families, &held).await.await.unwrap();
+            assert!(matches!(refused, Err(Error::Cooling(_))), "{refused:?}");
+            tokio::time::sleep(SECOND).await;
+        }
+        assert_eq!(held.sent(), before + 2);
     }
-    assert_eq!(held.sent(), 2);
 }
 
 // dsx-ai-factory/nv-redfish#211: an answer from before the trip freed the slot of the new probe.
 #[tokio::test(start_paused = true)]
 async fn an_older_answer_does_not_free_the_probes_place() {
-    for old in [500, 400, 200] {
+    for (old, recovering) in [500, 400, 200].into_iter().flat_map(|old| [(old, false), (old, true)]) {
         let (families, held) = (registered(), Held::default());
+        if recovering {
+            recover(&families, &held).await;
+        }
+        let before = held.sent();
         let first = send(&families, &held).await;
         let dropped = send(&families, &held).await;
         let second = send(&families, &held).await;
-        held.answer(2, limited("2"));
+        held.answer(before + 2, limited("2"));
         assert_eq!(second.await.unwrap().unwrap(), StatusCode::TOO_MANY_REQUESTS);
         tokio::time::sleep(2 * SECOND).await;
 
         let probe = send(&families, &held).await;
-        assert_eq!((held.sent(), phase(&families)), (4, HealthPhase::Probing));
-        held.answer(0, answer(old));
+        assert_eq!((held.sent(), phase(&families)), (before + 4, HealthPhase::Probing));
+        held.answer(before, answer(old));
         assert_eq!(first.await.unwrap().unwrap().as_u16(), old);
         dropped.abort();
         settle().await;
         assert_eq!(phase(&families), HealthPhase::Probing, "after an old {old}");
         let refused = send(&families, &held).await.await.unwrap();
         assert!(matches!(refused, Err(Error::Cooling(_))), "{refused:?}");
-        assert_eq!(held.sent(), 4);
+        assert_eq!(held.sent(), before + 4);
 
-        held.answer(3, answer(200));
+        if recovering {
+            // Not refused within the refusal window: only who still has its place is accepted by that.
+            tokio::time::sleep(300 * MILLISECOND).await;
+            assert_eq!(phase(&families), HealthPhase::Recovering, "after an old {old}");
+        }
+        held.answer(before + 3, answer(200));
         assert_eq!(probe.await.unwrap().unwrap(), StatusCode::OK);
         assert_eq!(phase(&families), HealthPhase::Recovering);
     }

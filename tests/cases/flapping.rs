@@ -97,8 +97,9 @@ async fn case_42_refusals_never_strike_or_prolong() {
     held.answer(0, limited("10"));
     assert_eq!(first.await.unwrap().unwrap(), StatusCode::TOO_MANY_REQUESTS);
     for past in 0..100_u32 {
-        for _ in 0..10 {
-            let refused = vendor.send(impatient("/")).await.unwrap_err();
+        for other in 0..10 {
+            // Of other URLs, so that the gate is asked: this one's deadline is known before.
+            let refused = vendor.send(impatient(&format!("/{other}"))).await.unwrap_err();
             let Error::Cooling(cooling) = refused else { unreachable!("{refused:?}") };
             assert_eq!(cooling.retry_in(), Some(10 * SECOND - past * 50 * MILLISECOND));
         }
@@ -106,6 +107,6 @@ async fn case_42_refusals_never_strike_or_prolong() {
     }
     let health = families.health();
     let family = health.family("vendor").unwrap();
-    assert_eq!((family.strikes, family.signals, family.level), (1, 1, 1));
+    assert_eq!((family.strikes, family.signals, family.refusals, family.level), (1, 1, 1000, 1));
     assert_eq!(held.sent(), 1);
 }

@@ -1,5 +1,7 @@
 //! What is sent twice, and what never is.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use forbear::body::Replay;
 use forbear::{BudgetLayer, Error, Families, Family, FamilyCooldownLayer, HealthPhase, RetryAfterLayer};
@@ -9,6 +11,7 @@ use http_body::Body as _;
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
+use tokio::time::Instant;
 use tower::retry::{Policy, RetryLayer};
 use tower::{ServiceBuilder, ServiceExt};
 
@@ -91,16 +94,20 @@ impl<RB> Policy<Request<Replay<Body>>, Response<RB>, Error> for Faults {
 async fn a_fault_retry_between_the_layers_repeats_what_a_key_allows() {
     for (key, status, attempts) in [(true, 200, 2), (false, 502, 1)] {
         let mock = MockVendor::in_process().script([reply(502), reply(200)]);
+        let families = automatic();
         let vendor = ServiceBuilder::new()
             .layer(BudgetLayer::new(30 * SECOND))
             .layer(RetryAfterLayer::new())
             .layer(RetryLayer::new(Faults { left: 1 }))
-            .layer(FamilyCooldownLayer::new(automatic()))
+            .layer(FamilyCooldownLayer::new(families.clone()))
             .service(mock.service());
         let request = Request::post("http://vendor.test/").body(Body::default()).unwrap();
         let request = if key { with_key(request) } else { request };
+        let start = Instant::now();
         let response = vendor.oneshot(request).await.unwrap();
         assert_eq!((response.status().as_u16(), mock.attempts().len()), (status, attempts));
+        assert_eq!(start.elapsed(), Duration::ZERO, "a fault is nothing to wait for");
+        assert!(families.health().families.is_empty(), "a fault makes no family");
     }
 }
 

@@ -1,15 +1,17 @@
 //! Permits of what stands below come back, however an attempt ends.
 
 use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use forbear::body::Replay;
-use forbear::{BudgetLayer, Error, FamilyCooldownLayer, RetryAfterLayer};
+use forbear::{Budget, BudgetLayer, Error, FamilyCooldownLayer, RetryAfterLayer};
 use forbear_core::health::HealthPhase;
-use http::{Request, Response};
+use futures_util::FutureExt;
+use http::{Request, Response, StatusCode};
 use tokio::sync::Semaphore;
 use tower::limit::ConcurrencyLimit;
 use tower::{Layer, Service, ServiceExt};
@@ -157,18 +159,35 @@ async fn a_permit_is_back_when_the_deadline_has_passed() {
     assert_eq!(permits.available_permits(), 1);
 }
 
-// anza-xyz/agave#10478: a panic inside lost its permit.
+// anza-xyz/agave#10478: a panic inside lost its permit. Nor may it leave its budget in scope.
 #[tokio::test(start_paused = true)]
 async fn a_permit_comes_back_after_a_panic() {
-    let permits = Arc::new(Semaphore::new(2));
-    let broken = client(|_| async { std::panic::panic_any("the client panics inside") });
-    let limit = ConcurrencyLimit::with_semaphore(broken, Arc::clone(&permits));
-    let stacked = forbear::stack(&registered()).budget(30 * SECOND).service(limit);
-    for _ in 0..5 {
-        let stacked = stacked.clone();
-        let ended = tokio::spawn(async move { stacked.send(get("/")).await.map(|_| ()) }).await;
-        assert!(ended.unwrap_err().is_panic());
-        assert_eq!(permits.available_permits(), 2);
+    for in_call in [false, true] {
+        let (permits, sent) = (Arc::new(Semaphore::new(1)), Arc::new(AtomicUsize::new(0)));
+        // A panic while the gate is open, and one of the attempt that a wait ends with.
+        let broken = client(move |_| {
+            let number = sent.fetch_add(1, Ordering::Relaxed);
+            let breaks = number == 0 || number == 2;
+            assert!(!(in_call && breaks), "the client panics when called");
+            async move {
+                assert!(!breaks, "the client panics inside");
+                Ok(if number == 1 { limited("1") } else { answer(200) })
+            }
+        });
+        let limit = ConcurrencyLimit::with_semaphore(broken, Arc::clone(&permits));
+        let families = registered();
+        let stacked = forbear::stack(&families).budget(30 * SECOND).service(limit);
+        for _ in 0..2 {
+            let ended = AssertUnwindSafe(stacked.send(get("/"))).catch_unwind().await;
+            assert!(ended.is_err(), "the panic is its caller's");
+            assert_eq!(permits.available_permits(), 1);
+            assert!(Budget::current().is_none(), "the budget is out of scope");
+            assert_eq!(families.health().family("vendor").unwrap().waiting, 0);
+        }
+        // The next probe waits at most a second.
+        tokio::time::sleep(SECOND).await;
+        assert_eq!(stacked.send(impatient("/")).await.unwrap().status(), StatusCode::OK);
+        assert_eq!(permits.available_permits(), 1);
     }
 }
 

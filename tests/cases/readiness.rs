@@ -98,7 +98,7 @@ async fn every_layer_calls_the_instance_that_was_made_ready() {
     );
 }
 
-/// Sends in a task of its own, up to its first wait.
+/// Sends in a task of its own, up to its first wait. The service lives on meanwhile, as one does that is used again.
 async fn send_and_park<S, RB>(service: &S, request: Request<Body>)
 where
     S: Service<Request<Body>, Response = Response<RB>> + Clone + Send + 'static,
@@ -106,8 +106,8 @@ where
     S::Error: Send,
     RB: Send + 'static,
 {
-    let service = service.clone();
-    drop(tokio::spawn(async move { service.oneshot(request).await.map(|_| ()) }));
+    let mut service = service.clone();
+    drop(tokio::spawn(async move { service.ready().await?.call(request).await.map(|_| ()) }));
     settle().await;
 }
 
@@ -143,7 +143,8 @@ async fn callers_that_wait_hold_no_slot_of_a_buffer_or_a_limit() {
         S::Error: Send + std::fmt::Debug,
         RB: Send + 'static,
     {
-        for path in ["/a", "/b", "/c"] {
+        // The last one meets a URL whose deadline is known.
+        for path in ["/a", "/b", "/c", "/a"] {
             send_and_park(&vendor, get(path)).await;
         }
         let answer = timeout(SECOND, vendor.oneshot(other_host())).await.expect("it deadlocked").unwrap();
