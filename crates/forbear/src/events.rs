@@ -1,6 +1,5 @@
 //! What an operator is told: one WARN per strike, one INFO per recovery and per operator's act.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use forbear_core::gate::{Act, Event, Gate};
@@ -9,9 +8,9 @@ use forbear_core::gate::{Act, Event, Gate};
 pub(crate) fn emit(gate: &Gate, events: &[Event]) {
     let family = &**gate.name();
     for event in events {
-        // A listener is somebody else's code; what it does is no news of the vendor, nor of this call.
-        if catch_unwind(AssertUnwindSafe(|| gate.tell(event))).is_err() {
-            tracing::error!(family, "a listener panicked; what it was told is lost to it");
+        let panicked = gate.tell(event);
+        if panicked > 0 {
+            tracing::error!(family, panicked, "a listener panicked");
         }
         match event {
             Event::Strike { struck, cooldown, level, blind } => tracing::warn!(

@@ -1,6 +1,7 @@
 //! Who is told what a gate has to say, besides the log.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::engine::Gate;
@@ -39,14 +40,23 @@ impl fmt::Debug for Listeners {
 }
 
 impl Gate {
-    /// Tells an event to whoever listens; under no lock, so that a listener may look at the gate.
-    pub fn tell(&self, event: &Event) {
-        let Some(listeners) = self.listeners() else { return };
+    /// Tells an event to whoever listens; under no lock, so that a listener may look at the gate. How many of them
+    /// panicked: a listener is somebody else's code, and what it does is no news of the vendor.
+    #[must_use]
+    pub fn tell(&self, event: &Event) -> usize {
+        let Some(listeners) = self.listeners() else { return 0 };
+        let tell = |listener: &Listener| catch_unwind(AssertUnwindSafe(|| listener(self.name(), event)));
+        let mut panicked: usize = 0;
         for listener in listeners.all() {
-            if listener(self.name(), event) == Hears::NoMore {
-                let mut all = listeners.0.write().unwrap_or_else(PoisonError::into_inner);
-                all.retain(|known| !Arc::ptr_eq(known, &listener));
+            match tell(&listener) {
+                Ok(Hears::More) => {}
+                Ok(Hears::NoMore) => {
+                    let mut all = listeners.0.write().unwrap_or_else(PoisonError::into_inner);
+                    all.retain(|known| !Arc::ptr_eq(known, &listener));
+                }
+                Err(_) => panicked = panicked.saturating_add(1),
             }
         }
+        panicked
     }
 }

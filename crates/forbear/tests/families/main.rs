@@ -4,6 +4,7 @@ mod automatic;
 mod changes;
 mod configuration;
 mod matching;
+mod operator;
 
 #[path = "../common/mod.rs"]
 mod common;
