@@ -67,6 +67,10 @@ pub(crate) struct NoSignal;
 #[derive(Clone)]
 pub(crate) struct AskedUri(pub(crate) Uri);
 
+/// Response extension: met in shadow mode, so nothing is waited for, sent again or recorded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shadowed;
+
 /// Request extension: a logical request that comes back from a wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turn {

@@ -1,6 +1,6 @@
 //! The families of a program, which may change while traffic flows.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use http::Uri;
@@ -40,6 +40,10 @@ struct Registry {
     id: Id,
     automatic: Automatic,
     listeners: Arc<Listeners>,
+    /// Whether everything is only observed.
+    shadow: AtomicBool,
+    /// Requests that no family has, and that were refused, or would have been.
+    unknown: AtomicU64,
     /// The version of the table that holds now: all that the happy path reads.
     version: AtomicU64,
     table: RwLock<Arc<Table>>,
@@ -76,6 +80,8 @@ impl Families {
             id,
             automatic: Automatic::new(&listeners),
             listeners,
+            shadow: AtomicBool::new(false),
+            unknown: AtomicU64::new(0),
             version: AtomicU64::new(table.version),
             table: RwLock::new(Arc::new(table)),
             defined: Mutex::new(defined),
@@ -179,6 +185,23 @@ impl Families {
         self.0.table().members.iter().cloned().chain(automatic).collect()
     }
 
+    /// From now on only observes: says what would have been refused, and refuses and delays nothing; or ends that.
+    pub fn shadow(&self, on: bool) {
+        self.0.shadow.store(on, Ordering::Relaxed);
+    }
+
+    /// Whether it only observes.
+    #[must_use]
+    pub fn shadows(&self) -> bool {
+        self.0.shadow.load(Ordering::Relaxed)
+    }
+
+    /// How many requests no family had that were refused for it, or in shadow would have been.
+    #[must_use]
+    pub fn unknown(&self) -> u64 {
+        self.0.unknown.load(Ordering::Relaxed)
+    }
+
     /// How often a host found no room for a family of its own and was put into the shared one.
     #[must_use]
     pub fn overflows(&self) -> u64 {
@@ -205,6 +228,18 @@ impl Snapshot {
     #[inline]
     pub fn id(&self) -> FamiliesId {
         FamiliesId(self.registry.id)
+    }
+
+    /// Whether everything is only observed.
+    #[must_use]
+    #[inline]
+    pub fn shadows(&self) -> bool {
+        self.registry.shadow.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request that no family has.
+    pub fn count_unknown(&self) {
+        self.registry.unknown.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The family of a request to `uri`; `name` where the request names it outright. A URI without a host matches

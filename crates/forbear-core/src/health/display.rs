@@ -7,6 +7,9 @@ use super::{FamilyHealth, Health, HealthPhase};
 
 impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.shadow {
+            f.write_str("shadow mode: nothing is refused\n")?;
+        }
         let width = self.families.iter().map(|family| family.family.chars().count()).max().unwrap_or(0);
         for (at, family) in self.families.iter().enumerate() {
             if at > 0 {

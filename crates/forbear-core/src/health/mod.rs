@@ -32,6 +32,10 @@ pub struct Health {
     pub families: Vec<FamilyHealth>,
     /// How often a host found no room for a family of its own.
     pub overflows: u64,
+    /// Requests that no family had, and that were refused for it.
+    pub unknown: u64,
+    /// Shadow mode: refusals are what would have been refused; everything is sent.
+    pub shadow: bool,
 }
 
 /// Where one family stands.
@@ -152,7 +156,14 @@ impl Health {
             events.extend(news.into_iter().map(|event| (Arc::clone(&member.gate), event)));
             shown.push(FamilyHealth::of(member.gate.name(), &view, now));
         }
-        (Self { ready: true, families: shown, overflows: families.overflows() }, events)
+        let health = Self {
+            ready: true,
+            families: shown,
+            overflows: families.overflows(),
+            unknown: families.unknown(),
+            shadow: families.shadows(),
+        };
+        (health, events)
     }
 
     /// The families that are in trouble for longer than a vendor's ordinary "not now".

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::admitted::Admitted;
 use super::future::Origin;
 use crate::body::{Peek, Peeked};
-use crate::extensions::{AskedUri, NoSignal, Signal, effective_uri};
+use crate::extensions::{NoSignal, Signal, effective_uri};
 use crate::{budget, clock, events};
 
 /// How long a limited answer's body is waited for.
@@ -63,7 +63,7 @@ pub(super) fn judge<RB: Body>(
         let mut response = response.map(Peeked::plain);
         // Whoever stands above may read it.
         if origin.dialect.may_limit(status) {
-            response.extensions_mut().insert(AskedUri(origin.uri.clone()));
+            origin.mark(response.extensions_mut());
         }
         return Judged::Return(response);
     }
@@ -167,7 +167,7 @@ impl Look {
                 let (gate, observed) = settle_signal(&signal, from, admitted);
                 let retry_at = observed.and_then(|observed| observed.retry_at);
                 head.extensions.insert(Signal { said: Arc::new(signal), retry_at, gate });
-                head.extensions.insert(AskedUri(origin.uri.clone()));
+                origin.mark(&mut head.extensions);
             }
             verdict => {
                 let good = matches!(verdict, Verdict::Good);

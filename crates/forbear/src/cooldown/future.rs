@@ -8,7 +8,7 @@ use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Ask, Decision, Gate, Priority};
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
-use http::{Request, Response, Uri};
+use http::{Extensions, Request, Response, Uri};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
@@ -18,7 +18,7 @@ use super::answer::{Judged, Look, is_good, is_plain, judge};
 use crate::body::{BoxError, Peek, Peeked};
 use crate::budget;
 use crate::error::Cooling;
-use crate::extensions::Turn;
+use crate::extensions::{AskedUri, Shadowed, Turn};
 use crate::{Error, clock, events};
 
 pin_project! {
@@ -76,12 +76,28 @@ pub(super) struct Origin {
     pub(super) dialect: Dialect,
     /// Whether its answers are looked at.
     pub(super) observed: bool,
+    /// Whether nothing is refused or delayed.
+    pub(super) shadow: bool,
 }
 
 impl Origin {
     #[inline]
     pub(super) const fn new(uri: Uri, families: FamiliesId, dialect: Dialect) -> Self {
-        Self { uri, families, dialect, observed: true }
+        Self { uri, families, dialect, observed: true, shadow: false }
+    }
+
+    #[inline]
+    pub(super) fn in_shadow(self, shadow: bool) -> Self {
+        Self { shadow, ..self }
+    }
+
+    /// Tells the layer above about a limited answer: the URL to record, or that nothing is waited for.
+    pub(super) fn mark(&self, extensions: &mut Extensions) {
+        if self.shadow {
+            extensions.insert(Shadowed);
+        } else {
+            extensions.insert(AskedUri(self.uri.clone()));
+        }
     }
 
     pub(super) fn unobserved(self) -> Self {
@@ -145,7 +161,7 @@ where
                         }
                     }
                 }
-                StateProj::Ask { asking } => match asking.take().map(|asking| admit(*asking)) {
+                StateProj::Ask { asking } => match asking.take().map(|asking| admit(*asking, this.origin)) {
                     Some(Ok((attempt, admitted))) => {
                         *this.admitted = admitted;
                         Next::Go(State::Sent { attempt })
@@ -178,7 +194,7 @@ where
 }
 
 /// Asks the gate under its lock, and sends where it says so.
-fn admit<S, B>(asking: Asking<S, B>) -> Result<(S::Future, Admitted), Error>
+fn admit<S, B>(asking: Asking<S, B>, origin: &mut Origin) -> Result<(S::Future, Admitted), Error>
 where
     S: Service<Request<B>>,
 {
@@ -199,6 +215,11 @@ where
             // From here on a panic of the client is settled like any other.
             let admitted = Admitted::new(Some(ticket), now);
             Ok((service.call(request), admitted))
+        }
+        // It would have been refused, so its answer changes nothing either.
+        Decision::Refuse(_) if origin.shadow => {
+            origin.observed = false;
+            Ok((service.call(request), Admitted::new(None, now)))
         }
         Decision::Refuse(refusal) => {
             Err(Error::Cooling(Cooling::gate(&gate, &refusal, RedactedUrl::of(request.uri()))))

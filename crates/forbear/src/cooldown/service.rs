@@ -52,7 +52,9 @@ where
         self.families.refresh();
         let found = self.families.find(request.uri(), host, name);
         let families = self.families.id();
-        let origin = |dialect: Dialect| Origin::new(request.uri().clone(), families, dialect);
+        let shadow = self.families.shadows();
+        let origin =
+            |dialect: Dialect| Origin::new(request.uri().clone(), families, dialect).in_shadow(shadow);
         let (origin, ticket, gate) = match &found {
             Found::Member(member) => {
                 (origin(member.dialect.clone()), member.gate.admit_open(now), Some(&member.gate))
@@ -62,10 +64,15 @@ where
             }
             Found::Healthy => {
                 let origin = Origin::new(whole(request.uri(), host), families, Dialect::standard());
-                (origin, None, None)
+                (origin.in_shadow(shadow), None, None)
             }
             Found::PassThrough => (origin(Dialect::standard()).unobserved(), None, None),
+            Found::Unknown if shadow => {
+                self.families.count_unknown();
+                (origin(Dialect::standard()).unobserved(), None, None)
+            }
             Found::Unknown => {
+                self.families.count_unknown();
                 let error = match name {
                     Some(name) => UnknownFamily::of_name(name.as_str()),
                     None => UnknownFamily::of_url(RedactedUrl::of(request.uri())),

@@ -57,6 +57,15 @@ impl Families {
         self.act(family, |gate, now| gate.resume(by, now))
     }
 
+    /// Shadow mode: from now on everything is sent at once, and limited answers come back without a wait, while health,
+    /// events and listeners tell what would have been: to try a policy on live traffic before it holds. An attempt that
+    /// would have been refused changes nothing. Budgets are not touched. `false` ends it.
+    ///
+    /// Callers that wait already when it begins go on waiting, and deadlines of URLs that were recorded before still hold.
+    pub fn shadow(&self, on: bool) {
+        self.0.shadow(on);
+    }
+
     fn act(
         &self,
         family: &str,

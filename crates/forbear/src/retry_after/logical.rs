@@ -21,7 +21,7 @@ use super::wait::{Wait, Waited};
 use crate::body::{BoxError, Drain, Replay};
 use crate::budget::{self, attempt::Attempt, scope};
 use crate::error::{Cooling, Spent};
-use crate::extensions::{NoSignal, Signal, asked_uri, effective_uri};
+use crate::extensions::{NoSignal, Shadowed, Signal, asked_uri, effective_uri};
 use crate::{Error, clock, events};
 
 /// How much of a discarded answer is read so that its connection can be used again, and for how long.
@@ -280,11 +280,15 @@ struct Limited {
 fn said<RB>(response: &Response<RB>) -> Option<Limited> {
     let extensions = response.extensions();
     if let Some(signal) = extensions.get::<Signal>() {
+        if extensions.get::<Shadowed>().is_some() {
+            return None;
+        }
         let Signal { said, retry_at, gate } = signal.clone();
         return Some(Limited { said, retry_at, gate });
     }
     let standard = Dialect::standard();
-    if !standard.may_limit(response.status()) || extensions.get::<NoSignal>().is_some() {
+    let settled = || extensions.get::<NoSignal>().is_some() || extensions.get::<Shadowed>().is_some();
+    if !standard.may_limit(response.status()) || settled() {
         return None;
     }
     let reading = standard.read_head(response.status(), response.headers(), clock::wall());

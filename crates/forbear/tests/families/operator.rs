@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use forbear::{Error, Families, Family, HealthPhase, NoWait, Operator, RefusalCause, stack};
+use forbear::{Error, Families, Family, HealthPhase, NoWait, Operator, RefusalCause, Unknown, stack};
 use tokio::time::{Instant, sleep};
 use tower::{Layer, ServiceExt};
 
@@ -134,4 +134,56 @@ async fn changes_are_told_at_once_and_nothing_is_told_twice() {
     assert_eq!(changes.next().await.family("vendor").unwrap().phase, HealthPhase::Probing);
     assert!((10 * SECOND..=11 * SECOND).contains(&start.elapsed()), "{:?}", start.elapsed());
     assert!(tokio::time::timeout(60 * SECOND, changes.next()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_shadow_nothing_is_refused_or_delayed_and_health_says_what_would_have_been() {
+    let families = families();
+    families.shadow(true);
+    let client = Client::new([limited(429, 30), answer(200), limited(429, 60), answer(200)]);
+    let service = stack(&families).budget(60 * SECOND).layer(client.clone());
+    let start = Instant::now();
+    let mut statuses = Vec::new();
+    for _ in 0..4 {
+        statuses.push(service.clone().oneshot(get(URL)).await.unwrap().status().as_u16());
+    }
+    assert_eq!((statuses, start.elapsed().is_zero()), (vec![429, 200, 429, 200], true));
+    let health = families.health();
+    let vendor = health.family("vendor").unwrap();
+    assert_eq!((vendor.phase, vendor.strikes, vendor.refusals), (HealthPhase::Cooling, 1, 3));
+    assert_eq!(
+        health.to_string(),
+        "shadow mode: nothing is refused\nvendor  cooling 30s  429 retry-after  via /a"
+    );
+    families.pause("vendor", alice()).unwrap();
+    assert_eq!(service.clone().oneshot(get(URL)).await.unwrap().status(), 200);
+    families.resume("vendor", alice()).unwrap();
+    families.shadow(false);
+    assert!(matches!(service.oneshot(with(get(URL), NoWait)).await, Err(Error::Cooling(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_shadow_the_probe_is_a_real_one_and_the_family_recovers() {
+    let families = families();
+    families.shadow(true);
+    let client = Client::new([limited(429, 30), answer(200)]);
+    let service = stack(&families).budget(60 * SECOND).layer(client.clone());
+    let _ = service.clone().oneshot(get(URL)).await.unwrap();
+    sleep(31 * SECOND).await;
+    for _ in 0..20 {
+        assert_eq!(service.clone().oneshot(get(URL)).await.unwrap().status(), 200);
+    }
+    assert_eq!(families.health().family("vendor").unwrap().phase, HealthPhase::Recovering);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_shadow_a_request_without_a_family_is_sent_and_counted() {
+    let families = Families::builder().unknown(Unknown::Refuse).build().unwrap();
+    let service = stack(&families).budget(SECOND).layer(Client::new([limited(429, 30), answer(200)]));
+    assert!(matches!(service.clone().oneshot(get(URL)).await, Err(Error::UnknownFamily(_))));
+    families.shadow(true);
+    for status in [429, 200] {
+        assert_eq!(service.clone().oneshot(get(URL)).await.unwrap().status(), status);
+    }
+    assert_eq!(families.health().unknown, 3);
 }
