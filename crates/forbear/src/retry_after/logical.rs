@@ -127,7 +127,7 @@ impl<S, B> Logical<'_, S, B> {
             });
         };
         let (place, news) = gate.place(&saved.ask(now), (parked.own, fastrand::f64()), None, now);
-        events::emit(&gate, &news);
+        events::emit(gate, &news);
         match place {
             Ok(place) => Next::Go(State::Wait { wait: Box::new(Wait::at_gate(place)) }),
             Err(refusal) => {
