@@ -47,6 +47,25 @@ async fn a_token_bucket_gives_its_burst_and_then_one_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_ban_is_begun_anew_by_each_attempt_meanwhile() {
+    let limit = Limiter::sliding_window(2, S(1)).ban(S(600));
+    let vendor = MockVendor::in_process().script(reply(200)).limit(limit);
+    assert_eq!(burst(&vendor, 3).await, [200, 200, 429]);
+    sleep(S(599)).await;
+    assert_eq!(retry_after(&get(&vendor, "/").await), Some("600"));
+    sleep(S(600) - MS(1)).await;
+    assert_eq!(burst(&vendor, 1).await, [429]);
+    sleep(S(600)).await;
+    assert_eq!(burst(&vendor, 3).await, [200, 200, 429]);
+}
+
+#[test]
+#[should_panic(expected = "a ban of 0 seconds is none")]
+fn a_ban_of_no_length_is_refused() {
+    let _ = Limiter::concurrency(1).ban(Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_fixed_window_lets_twice_as_many_across_its_edge() {
     let vendor = MockVendor::in_process().script(reply(200)).limit(Limiter::fixed_window(2, S(10)));
     assert_eq!(burst(&vendor, 1).await, [200]);

@@ -48,12 +48,20 @@ pub struct Limiter {
     kind: Kind,
     route: Option<String>,
     refusal: Refusal,
+    ban: Option<Ban>,
 }
 
 pub(crate) type Refusal = Arc<dyn Fn(Duration) -> Reply + Send + Sync>;
 
 /// A place among those in flight, given back when it is dropped.
 pub(crate) type Slot = Arc<()>;
+
+#[derive(Debug)]
+struct Ban {
+    lasting: Duration,
+    /// Counted as the limits count.
+    until: Duration,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -145,8 +153,33 @@ impl Limiter {
         self
     }
 
+    /// Bans whoever passes the limit: every attempt is refused until `lasting` has gone by without one, for each
+    /// attempt meanwhile begins the ban anew. A refusal says how long it lasts; [`concurrency`](Self::concurrency)
+    /// then says it too, if it is given a [`refusal_with`](Self::refusal_with).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use forbear_mock::{Limiter, reply};
+    ///
+    /// let limit = Limiter::sliding_window(10, Duration::from_secs(1))
+    ///     .ban(Duration::from_secs(600))
+    ///     .refusal_with(|wait| reply(418).retry_after_wait(wait));
+    /// # let _ = limit;
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When `lasting` is 0.
+    #[track_caller]
+    #[must_use]
+    pub fn ban(mut self, lasting: Duration) -> Self {
+        assert!(!lasting.is_zero(), "a ban of 0 seconds is none: leave it out");
+        self.ban = Some(Ban { lasting, until: Duration::ZERO });
+        self
+    }
+
     fn new(kind: Kind) -> Self {
-        Self { kind, route: None, refusal: Arc::new(|wait| reply(429).retry_after_wait(wait)) }
+        Self { kind, route: None, refusal: Arc::new(|wait| reply(429).retry_after_wait(wait)), ban: None }
     }
 
     pub(crate) fn covers(&self, path: &str) -> bool {
@@ -157,8 +190,20 @@ impl Limiter {
         Arc::clone(&self.refusal)
     }
 
-    /// The time until an attempt is admitted; `None` when one is now. It takes nothing.
+    /// The time until an attempt is admitted; `None` when one is now. It takes nothing, but a ban begins here.
     pub(crate) fn wait(&mut self, now: Duration) -> Option<Duration> {
+        let banned = self.ban.as_ref().is_some_and(|ban| now < ban.until);
+        let wait = if banned { Some(Duration::ZERO) } else { self.kind_wait(now) };
+        match (wait, &mut self.ban) {
+            (Some(_), Some(ban)) => {
+                ban.until = now.saturating_add(ban.lasting);
+                Some(ban.lasting)
+            }
+            _ => wait,
+        }
+    }
+
+    fn kind_wait(&mut self, now: Duration) -> Option<Duration> {
         match &mut self.kind {
             Kind::Bucket(bucket) => bucket.wait(now),
             Kind::Fixed(window) => window.wait(now),
@@ -185,6 +230,7 @@ impl fmt::Debug for Limiter {
         f.debug_struct("Limiter")
             .field("kind", &self.kind)
             .field("route", &self.route)
+            .field("ban", &self.ban)
             .finish_non_exhaustive()
     }
 }
