@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         }
         Task::Test => plan::test(),
         Task::Bench => plan::bench(),
+        Task::Storm { write } => plan::storm(write),
         Task::Ci { after_test } => plan::ci(after_test, plan::has_cargo_deny()),
     };
 

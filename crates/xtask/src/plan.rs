@@ -28,6 +28,16 @@ pub(crate) fn bench() -> Vec<Step> {
     ]
 }
 
+/// What the layers save in a storm, beside others. Its table goes into the guide where it is to be written.
+pub(crate) fn storm(write: bool) -> Vec<Step> {
+    let run = ["run", "--quiet", "--release", "--package", "forbear-storm", "--"];
+    let to = ["--write", "docs/performance.md"];
+    let arguments = run.into_iter().chain(to.into_iter().filter(|_| write));
+    vec![
+        Step::cargo("storm", arguments).hint("tests/storm/src/catalogue.rs holds the storms and the targets"),
+    ]
+}
+
 /// The tests, unless they have just been run, and every other check. Installs cargo-deny where it is missing.
 pub(crate) fn ci(after_test: bool, has_cargo_deny: bool) -> Vec<Step> {
     let mut steps = if after_test { Vec::new() } else { test() };

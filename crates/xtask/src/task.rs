@@ -8,6 +8,9 @@ cargo xtask TASK
 
   test               every test of the workspace, doc tests and tests inside examples; builds the examples
   bench              what the layers cost, beside others, in one table; needs valgrind
+  bench storm [--write]
+                     what they save in a storm, beside others, in one table; fails where a target is missed; with
+                     --write the table is put into docs/performance.md
   ci [--after-test]  test, then fmt, clippy, rustdoc, cargo-deny and the instruction limits; with --after-test
                      without the tests, for a caller that has just run them; needs valgrind
   help               this text
@@ -23,6 +26,11 @@ pub(crate) enum Task {
     Test,
     /// Measure.
     Bench,
+    /// Play the storms.
+    Storm {
+        /// Whether the table goes into the document.
+        write: bool,
+    },
     /// Run everything that CI runs.
     Ci {
         /// Whether the tests are left out.
@@ -48,6 +56,8 @@ impl Task {
         for argument in arguments {
             match (&mut task, argument.as_str()) {
                 (Self::Ci { after_test }, "--after-test") => *after_test = true,
+                (Self::Bench, "storm") => task = Self::Storm { write: false },
+                (Self::Storm { write }, "--write") => *write = true,
                 _ => return Err(InvalidTask::Argument { task: name, argument }),
             }
         }
@@ -93,6 +103,8 @@ mod tests {
     fn known_tasks_are_read() {
         assert_eq!(parse("test"), Ok(Task::Test));
         assert_eq!(parse("bench"), Ok(Task::Bench));
+        assert_eq!(parse("bench storm"), Ok(Task::Storm { write: false }));
+        assert_eq!(parse("bench storm --write"), Ok(Task::Storm { write: true }));
         assert_eq!(parse("ci"), Ok(Task::Ci { after_test: false }));
         assert_eq!(parse("ci --after-test"), Ok(Task::Ci { after_test: true }));
         assert_eq!(parse("help"), Ok(Task::Help));
@@ -106,6 +118,7 @@ mod tests {
             parse("test --after-test").unwrap_err().to_string(),
             "`test` does not take `--after-test`"
         );
+        assert_eq!(parse("bench --write").unwrap_err().to_string(), "`bench` does not take `--write`");
         assert_eq!(parse("ci now").unwrap_err().to_string(), "`ci` does not take `now`");
     }
 }

@@ -9,13 +9,13 @@ use std::time::Duration;
 use fastrand::Rng;
 use forbear_core::gate::{Ask, Event, Gate, GateSettings};
 use forbear_core::time::Monotonic;
+use forbear_storm::figures::Run;
+use forbear_storm::model::{Answer, Healthy, Vendor};
+use forbear_storm::oracle::oracle;
+use forbear_storm::scenario::{Load, Scenario, gap};
+use forbear_storm::{OUT, START};
 
 use super::call::{Call, Stands};
-use super::figures::Run;
-use super::oracle::oracle;
-use super::scenario::{Load, Scenario, gap};
-use super::vendor::{Answer, Healthy, Vendor};
-use super::{OUT, START};
 
 /// What happens at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

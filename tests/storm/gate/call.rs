@@ -6,10 +6,10 @@ use std::time::Duration;
 use forbear_core::gate::{Ask, Decision, Outcome, Place, Ticket, Turn, answered_open};
 use forbear_core::signal::{Class, Signal};
 use forbear_core::time::Monotonic;
+use forbear_storm::OUT;
+use forbear_storm::model::Answer;
 use http::StatusCode;
 
-use super::OUT;
-use super::vendor::Answer;
 use super::world::{Happens, World};
 
 /// The first of a call's own waits, and the longest.

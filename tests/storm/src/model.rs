@@ -1,15 +1,19 @@
-//! Simulated vendors: what each answers to an attempt that reaches it at a given time.
+//! What is known of a vendor: what it answers to an attempt that reaches it at a given time.
+//!
+//! The oracle asks it, and the simulation over the gate alone has no other vendor. What the layers meet is the mock of the
+//! same name in the [`catalogue`](crate::catalogue); that the two agree is shown by the oracle, which is played against
+//! the mock too, and never refused.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use forbear_core::time::Monotonic;
 
-use super::{SECOND, START};
+use crate::{SECOND, START};
 
 /// What a vendor answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// 200.
     Good,
     /// 429, with a `Retry-After` in whole seconds where it gives one.
@@ -17,7 +21,7 @@ pub(crate) enum Answer {
 }
 
 /// A vendor. Attempts reach it in the order of time.
-pub(crate) trait Vendor: Send {
+pub trait Vendor: Send {
     /// Whether an attempt that arrived now would be served. Asks without counting.
     fn free(&mut self, now: Monotonic) -> bool;
     /// An attempt arrives.
@@ -32,7 +36,7 @@ fn limited_until(until: Monotonic, now: Monotonic) -> Answer {
 }
 
 /// Serves everything.
-pub(crate) struct Healthy;
+pub struct Healthy;
 
 impl Vendor for Healthy {
     fn free(&mut self, _: Monotonic) -> bool {
@@ -45,7 +49,7 @@ impl Vendor for Healthy {
 }
 
 /// Refuses everything.
-pub(crate) struct Closed(pub Option<Duration>);
+pub struct Closed(pub Option<Duration>);
 
 impl Vendor for Closed {
     fn free(&mut self, _: Monotonic) -> bool {
@@ -58,31 +62,39 @@ impl Vendor for Closed {
 }
 
 /// Refuses everything with a fixed `Retry-After` within its outage; a token bucket otherwise, full at first.
-pub(crate) struct Outage {
-    pub(crate) from: Monotonic,
-    pub(crate) until: Monotonic,
-    pub(crate) retry_after: Duration,
-    pub(crate) rate: f64,
-    pub(crate) tokens: f64,
-    pub(crate) at: Monotonic,
+pub struct Outage {
+    from: Monotonic,
+    until: Monotonic,
+    retry_after: Duration,
+    /// Tokens per second, and as many fit in.
+    rate: u64,
+    /// In billionths of a token, so that nothing is rounded.
+    level: u128,
+    at: Monotonic,
 }
 
+const TOKEN: u128 = 1_000_000_000;
+
 impl Outage {
-    pub(crate) fn new(from: Monotonic, lasting: Duration, retry_after: Duration, rate: f64) -> Self {
-        Self { from, until: from.after(lasting), retry_after, rate, tokens: rate, at: START }
+    /// An outage of this length, in which `retry_after` is told; a bucket of `rate` per second otherwise.
+    #[must_use]
+    pub fn new(from: Monotonic, lasting: Duration, retry_after: Duration, rate: u64) -> Self {
+        let level = u128::from(rate) * TOKEN;
+        Self { from, until: from.after(lasting), retry_after, rate, level, at: START }
     }
 }
 
 impl Vendor for Outage {
     fn free(&mut self, now: Monotonic) -> bool {
-        self.tokens = (self.tokens + now.since(self.at).as_secs_f64() * self.rate).min(self.rate);
+        let rate = u128::from(self.rate);
+        self.level = (self.level + now.since(self.at).as_nanos() * rate).min(rate * TOKEN);
         self.at = now;
-        (now < self.from || now >= self.until) && self.tokens >= 1.0
+        (now < self.from || now >= self.until) && self.level >= TOKEN
     }
 
     fn answer(&mut self, now: Monotonic) -> Answer {
         if self.free(now) {
-            self.tokens -= 1.0;
+            self.level -= TOKEN;
             Answer::Good
         } else if now < self.from || now >= self.until {
             Answer::Limited(Some(SECOND))
@@ -94,17 +106,25 @@ impl Vendor for Outage {
 
 /// At most `most` in each window of length `per`, windows one after another from [`START`]; the first `shut` windows
 /// are used up by others.
-pub(crate) struct Window {
-    pub(crate) most: u32,
-    pub(crate) per: Duration,
-    pub(crate) shut: u64,
-    pub(crate) index: u64,
-    pub(crate) used: u32,
+pub struct Window {
+    most: u32,
+    per: Duration,
+    shut: u64,
+    index: u64,
+    used: u32,
 }
 
 impl Window {
-    pub(crate) fn new(most: u32, per: Duration) -> Self {
+    /// At most `most` in each window of length `per`.
+    #[must_use]
+    pub fn new(most: u32, per: Duration) -> Self {
         Self { most, per, shut: 0, index: 0, used: 0 }
+    }
+
+    /// The first windows, so many, are used up by others.
+    #[must_use]
+    pub fn shut(self, windows: u64) -> Self {
+        Self { shut: windows, ..self }
     }
 }
 
@@ -128,14 +148,16 @@ impl Vendor for Window {
 }
 
 /// At most `most` in any window of length `per`.
-pub(crate) struct Sliding {
-    pub(crate) most: usize,
-    pub(crate) per: Duration,
-    pub(crate) served: VecDeque<Monotonic>,
+pub struct Sliding {
+    most: usize,
+    per: Duration,
+    served: VecDeque<Monotonic>,
 }
 
 impl Sliding {
-    pub(crate) fn new(most: usize, per: Duration) -> Self {
+    /// At most `most` in any window of length `per`.
+    #[must_use]
+    pub fn new(most: usize, per: Duration) -> Self {
         Self { most, per, served: VecDeque::new() }
     }
 }
@@ -158,10 +180,18 @@ impl Vendor for Sliding {
 }
 
 /// Bans for `ban` whoever passes a limit, and begins the ban anew for every call meanwhile.
-pub(crate) struct Ban {
-    pub(crate) limit: Sliding,
-    pub(crate) ban: Duration,
-    pub(crate) until: Monotonic,
+pub struct Ban {
+    limit: Sliding,
+    ban: Duration,
+    until: Monotonic,
+}
+
+impl Ban {
+    /// Bans for `ban` whoever passes `limit`.
+    #[must_use]
+    pub fn new(limit: Sliding, ban: Duration) -> Self {
+        Self { limit, ban, until: START }
+    }
 }
 
 impl Vendor for Ban {
@@ -178,33 +208,77 @@ impl Vendor for Ban {
     }
 }
 
-/// Refuses everything for a while from the attempt of number `nth` on.
-pub(crate) struct FromNth {
-    pub(crate) nth: u32,
-    pub(crate) lasting: Duration,
-    pub(crate) seen: u32,
-    pub(crate) until: Option<Monotonic>,
+/// Serves so many attempts, then refuses everything for a while, counted from the soonest that the next could come.
+pub struct FromNth {
+    serves: u32,
+    lasting: Duration,
+    served: u32,
+    until: Monotonic,
+}
+
+/// The least time that a caller without pause takes from one attempt to the next.
+pub const NEXT: Duration = Duration::from_millis(40);
+
+impl FromNth {
+    /// Refuses for `lasting` from the attempt of number `nth` on.
+    #[must_use]
+    pub fn new(nth: u32, lasting: Duration) -> Self {
+        Self { serves: nth - 1, lasting, served: 0, until: START }
+    }
 }
 
 impl Vendor for FromNth {
     fn free(&mut self, now: Monotonic) -> bool {
-        if self.seen + 1 < self.nth {
-            return true;
+        self.served < self.serves || now >= self.until
+    }
+
+    fn answer(&mut self, now: Monotonic) -> Answer {
+        if !self.free(now) {
+            return limited_until(self.until, now);
         }
-        now >= *self.until.get_or_insert(now.after(self.lasting))
+        self.served += 1;
+        if self.served == self.serves {
+            self.until = now.after(NEXT + self.lasting);
+        }
+        Answer::Good
+    }
+}
+
+/// At most `most` in flight, each for so long; no `Retry-After`.
+pub struct Concurrency {
+    most: usize,
+    lasting: Duration,
+    /// When those in flight are through.
+    flying: VecDeque<Monotonic>,
+}
+
+impl Concurrency {
+    /// At most `most` in flight, each for `lasting`.
+    #[must_use]
+    pub fn new(most: usize, lasting: Duration) -> Self {
+        Self { most, lasting, flying: VecDeque::new() }
+    }
+}
+
+impl Vendor for Concurrency {
+    fn free(&mut self, now: Monotonic) -> bool {
+        while self.flying.front().is_some_and(|through| *through < now) {
+            self.flying.pop_front();
+        }
+        self.flying.len() < self.most
     }
 
     fn answer(&mut self, now: Monotonic) -> Answer {
         if self.free(now) {
-            self.seen += 1;
+            self.flying.push_back(now.after(self.lasting));
             return Answer::Good;
         }
-        limited_until(self.until.unwrap(), now)
+        Answer::Limited(None)
     }
 }
 
 /// Refuses for one span and serves for the next, in turn.
-pub(crate) struct Pulse(pub Duration);
+pub struct Pulse(pub Duration);
 
 impl Vendor for Pulse {
     fn free(&mut self, now: Monotonic) -> bool {
