@@ -23,7 +23,7 @@ fn figures(name: &str, storm: &Storm) -> Figures {
 }
 
 fn within(name: &str, storm: &Storm) {
-    let Target::Bounds(bounds) = storm.target else { panic!("{name} has no bounds") };
+    let Target::Bounds(bounds) = storm.target else { unreachable!("{name} has bounds") };
     figures(name, storm).within(bounds);
 }
 
