@@ -34,7 +34,8 @@ pub(crate) fn storm(write: bool) -> Vec<Step> {
     let to = ["--write", "docs/performance.md"];
     let arguments = run.into_iter().chain(to.into_iter().filter(|_| write));
     vec![
-        Step::cargo("storm", arguments).hint("tests/storm/src/catalogue/rows.rs holds the storms and the targets"),
+        Step::cargo("storm", arguments)
+            .hint("tests/storm/src/catalogue/rows.rs holds the storms and the targets"),
     ]
 }
 
