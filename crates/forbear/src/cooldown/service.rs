@@ -1,7 +1,10 @@
 use std::task::{Context, Poll};
 
 use forbear_core::dialect::Dialect;
-use forbear_core::families::{FamilyName, Found, Snapshot};
+use forbear_core::families::{FamilyName, Found, Member, Snapshot};
+use forbear_core::gate::Gate;
+use forbear_core::partition::Partition;
+use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
 use http::uri::Scheme;
 use http::{Request, Response, Uri};
@@ -55,21 +58,33 @@ where
         let shadow = self.families.shadows();
         let origin =
             |dialect: Dialect| Origin::new(request.uri().clone(), families, dialect).in_shadow(shadow);
-        let (origin, ticket, gate) = match &found {
+        let (origin, admitted, gate) = match &found {
             Found::Member(member) => {
-                (origin(member.dialect.clone()), member.gate.admit_open(now), Some(&member.gate))
+                let partition = whose(&request, member);
+                (
+                    origin(member.dialect.clone()).of(partition, member.per_partition),
+                    open(&member.gate, partition, now),
+                    Some(&member.gate),
+                )
             }
             Found::Automatic(member) => {
-                (origin(member.dialect.clone()), member.gate.admit_open(now), Some(&member.gate))
+                let partition = whose(&request, member);
+                (
+                    origin(member.dialect.clone()).of(partition, member.per_partition),
+                    open(&member.gate, partition, now),
+                    Some(&member.gate),
+                )
             }
             Found::Healthy => {
                 let origin = Origin::new(whole(request.uri(), host), families, Dialect::standard());
-                (origin.in_shadow(shadow), None, None)
+                (origin.of(stated(&request), false).in_shadow(shadow), Some(Admitted::new(None, now)), None)
             }
-            Found::PassThrough => (origin(Dialect::standard()).unobserved(), None, None),
+            Found::PassThrough => {
+                (origin(Dialect::standard()).unobserved(), Some(Admitted::new(None, now)), None)
+            }
             Found::Unknown if shadow => {
                 self.families.count_unknown();
-                (origin(Dialect::standard()).unobserved(), None, None)
+                (origin(Dialect::standard()).unobserved(), Some(Admitted::new(None, now)), None)
             }
             Found::Unknown => {
                 self.families.count_unknown();
@@ -82,22 +97,52 @@ where
                 return CooldownFuture::failed(Error::UnknownFamily(error), origin(Dialect::standard()));
             }
         };
-        match (ticket, gate) {
+        match (admitted, gate) {
             (None, Some(gate)) => {
                 // Not open: decided when first polled, since the budget is in scope then. The readied service goes
                 // along, a clone stays.
+                let partition = origin.partition.and_then(|partition| gate.partition(partition));
                 let gate = gate.clone();
                 let clone = self.inner.clone();
                 let service = std::mem::replace(&mut self.inner, clone);
-                CooldownFuture::ask(Asking { service, request, gate }, origin)
+                CooldownFuture::ask(Asking { service, request, gate, partition }, origin)
             }
-            (ticket, _) => {
+            (admitted, _) => {
                 // Made before the call, so that a panic of the client is settled like any other.
-                let admitted = Admitted::new(ticket, now);
+                let admitted = admitted.unwrap_or_else(|| Admitted::new(None, now));
                 CooldownFuture::sent(self.inner.call(request), admitted, origin)
             }
         }
     }
+}
+
+/// The happy path: lets an attempt through where its family, and its partition if that has a gate, are open.
+#[inline]
+fn open(gate: &Gate, partition: Option<Partition>, now: Monotonic) -> Option<Admitted> {
+    match partition.and_then(|partition| gate.partition(partition)) {
+        None => gate.admit_open(now).map(|ticket| Admitted::new(Some(ticket), now)),
+        Some(partition) if gate.is_open() => {
+            let part = partition.admit_open(now)?;
+            // Dropped where the family closed this very moment.
+            let admitted = Admitted::new(gate.admit_open(now), now).and(Some(part));
+            admitted.was_admitted().then_some(admitted)
+        }
+        Some(_) => None,
+    }
+}
+
+/// Whose limit a request counts against: as it says itself, else as its family reads a header.
+#[inline]
+fn whose<B>(request: &Request<B>, member: &Member) -> Option<Partition> {
+    stated(request).or_else(|| {
+        let header = member.partition_header.as_ref()?;
+        request.headers().get(header).map(Partition::of)
+    })
+}
+
+#[inline]
+fn stated<B>(request: &Request<B>) -> Option<Partition> {
+    request.extensions().get::<Partition>().copied()
 }
 
 /// The URL of a request, with its `Host` field in it where it has no host itself: a family may be made for it later.
