@@ -237,13 +237,16 @@ where
     }
 }
 
+/// Who does not let an attempt through, and why.
+type Refused<'g> = (&'g Arc<Gate>, Refusal);
+
 /// The tickets of a family and of its partition, which must both let an attempt through; or who does not, and why.
 fn both<'g>(
     gate: &'g Arc<Gate>,
     partition: Option<&'g Arc<Gate>>,
     ask: &Ask,
     now: Monotonic,
-) -> Result<(Ticket, Option<Ticket>), (&'g Arc<Gate>, Refusal)> {
+) -> Result<(Ticket, Option<Ticket>), Refused<'g>> {
     let admit = |gate: &'g Arc<Gate>| {
         let (decision, news) = gate.admit(ask, now);
         events::emit(gate, &news);
