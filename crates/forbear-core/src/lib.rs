@@ -14,6 +14,7 @@
 //! | [`retry`] | whether and when a logical request is sent again |
 //! | [`health`] | what an operator is shown |
 
+mod bounded;
 pub mod budget;
 pub mod deadlines;
 pub mod dialect;
@@ -22,6 +23,7 @@ pub mod gate;
 pub mod health;
 mod host;
 mod living;
+pub mod partition;
 pub mod retry;
 pub mod signal;
 pub mod time;

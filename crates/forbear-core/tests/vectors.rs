@@ -99,7 +99,7 @@ fn headers(entry: &Value) -> HeaderMap {
 fn essence(reading: &Reading) -> Value {
     let signal = reading.signal();
     if let Some(signal) = signal {
-        assert_eq!(signal.scope, Scope::Family);
+        assert_eq!(signal.scope, Scope::Unstated);
     }
     let delay = signal.map_or(reading.information, |signal| signal.delay);
     let reason = signal.map(|signal| &signal.reason).or(reading.reason.as_ref());

@@ -6,7 +6,7 @@ use forbear_core::gate::{Act, Event, Gate};
 
 /// Emits what a gate has to say.
 pub(crate) fn emit(gate: &Gate, events: &[Event]) {
-    let family = &**gate.name();
+    let (family, partition) = (&**gate.name(), gate.partition_label());
     for event in events {
         let panicked = gate.tell(event);
         if panicked > 0 {
@@ -15,6 +15,7 @@ pub(crate) fn emit(gate: &Gate, events: &[Event]) {
         match event {
             Event::Strike { struck, cooldown, level, blind } => tracing::warn!(
                 family,
+                partition,
                 reason = struck.signal.reason.as_str(),
                 class = %struck.signal.class,
                 status = struck.signal.status.as_u16(),
@@ -27,6 +28,7 @@ pub(crate) fn emit(gate: &Gate, events: &[Event]) {
             ),
             Event::Recovery { struck, cooldown, closed, level, pace } => tracing::info!(
                 family,
+                partition,
                 reason = struck.as_ref().map(|struck| struck.signal.reason.as_str()),
                 delay_ms = millis(*cooldown),
                 closed_ms = millis(*closed),
@@ -37,6 +39,7 @@ pub(crate) fn emit(gate: &Gate, events: &[Event]) {
             ),
             Event::Operator(acted) => tracing::info!(
                 family,
+                partition,
                 act = acted.act.as_str(),
                 delay_ms = match acted.act {
                     Act::Cool(duration) => Some(millis(duration)),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forbear_core::gate::{Gate, GrantId};
+use forbear_core::partition::Partition;
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
@@ -44,6 +45,12 @@ impl Signal {
         self.gate.as_ref().map(|gate| &**gate.name())
     }
 
+    /// The part of the family that it closed, as health names it; `None` where it closed the whole.
+    #[must_use]
+    pub fn partition(&self) -> Option<&str> {
+        self.gate.as_ref().and_then(|gate| gate.partition_label())
+    }
+
     /// How long from now until the family is called again; `None` where the signal closed nothing.
     #[must_use]
     pub fn retry_in(&self) -> Option<Duration> {
@@ -63,9 +70,13 @@ impl Deref for Signal {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoSignal;
 
-/// Response extension: the URL that was asked, kept by the gate for the layer that records its deadline.
+/// Response extension: the URL that was asked, and the partition, kept by the gate for the layer that records its
+/// deadline.
 #[derive(Clone)]
-pub(crate) struct AskedUri(pub(crate) Uri);
+pub(crate) struct Asked {
+    pub(crate) uri: Uri,
+    pub(crate) partition: Option<Partition>,
+}
 
 /// Response extension: met in shadow mode, so nothing is waited for, sent again or recorded.
 #[derive(Debug, Clone, Copy)]
@@ -79,8 +90,8 @@ pub(crate) struct Turn {
 }
 
 /// The URL that was asked, where a gate kept it.
-pub(crate) fn asked_uri<B>(response: &Response<B>) -> Option<&Uri> {
-    response.extensions().get::<AskedUri>().map(|uri| &uri.0)
+pub(crate) fn asked<B>(response: &Response<B>) -> Option<&Asked> {
+    response.extensions().get::<Asked>()
 }
 
 /// The URL that answered, where it is known to differ from the one that was asked.

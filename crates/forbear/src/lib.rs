@@ -162,6 +162,7 @@ pub use forbear_core::dialect::Dialect;
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};
 pub use forbear_core::gate::{GateSettings, Ladder, Operator, Priority, RefusalCause};
 pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth};
+pub use forbear_core::partition::Partition;
 pub use forbear_core::signal;
 pub use forbear_core::signal::{Class, Delay, Evidence, Reason, Scope};
 pub use forbear_core::url::RedactedUrl;

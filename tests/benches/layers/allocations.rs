@@ -32,7 +32,7 @@ pub(crate) fn recorded(now: Monotonic) -> (Arc<Deadlines>, f64) {
     let deadlines = Deadlines::new(RECORDED);
     for number in 0..RECORDED {
         let until = now.after(Duration::from_secs(3600));
-        deadlines.record(deadlines.key(&url(number), None), until, false, now);
+        deadlines.record(deadlines.key(&url(number), None, None), until, false, now);
     }
     let change = region.change();
     let held = change.bytes_allocated.saturating_sub(change.bytes_deallocated);

@@ -72,7 +72,7 @@ impl Timer {
         let mut next = 0;
         let mut look: Call = Box::new(move || {
             next = if next + 1 == urls.len() { 0 } else { next + 1 };
-            assert!(black_box(deadlines.get(deadlines.key(&urls[next], None), now)).is_some());
+            assert!(black_box(deadlines.get(deadlines.key(&urls[next], None, None), now)).is_some());
         });
         let nanoseconds = self.median("recorded URL", "look", |bencher| {
             bencher.iter_custom(|times| spent(&mut look, times));

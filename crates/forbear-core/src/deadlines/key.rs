@@ -3,9 +3,10 @@ use std::hash::{BuildHasher, Hasher};
 use http::Uri;
 
 use crate::host::{Host, is_normal};
+use crate::partition::Partition;
 
 /// What a deadline is recorded under: scheme, lower-case authority without userinfo, default port and trailing dot,
-/// and path; no query. Kept as keyed 64-bit hashes, so that a million cost little and nobody can choose collisions.
+/// path, and partition; no query. Kept as keyed 64-bit hashes, so that a million cost little and nobody can choose collisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UrlKey {
     pub(super) url: u64,
@@ -16,8 +17,16 @@ pub struct UrlKey {
 impl UrlKey {
     /// A URI without a host is that of `host`, the request's `Host` field.
     #[inline]
-    pub(super) fn of(uri: &Uri, host: Option<&str>, hasher: &impl BuildHasher) -> Self {
+    pub(super) fn of(
+        uri: &Uri,
+        host: Option<&str>,
+        partition: Option<Partition>,
+        hasher: &impl BuildHasher,
+    ) -> Self {
         let mut hash = hasher.build_hasher();
+        if let Some(partition) = partition {
+            hash.write_u64(partition.hashed());
+        }
         let https = uri.scheme_str() != Some("http");
         hash.write_u8(u8::from(https));
         let authority = uri.authority().map(http::uri::Authority::as_str).or(host).unwrap_or_default();
@@ -39,7 +48,7 @@ mod tests {
     #[test]
     fn one_url_has_one_key() {
         let hasher = foldhash::fast::RandomState::default();
-        let key = |uri: &'static str| UrlKey::of(&Uri::from_static(uri), None, &hasher);
+        let key = |uri: &'static str| UrlKey::of(&Uri::from_static(uri), None, None, &hasher);
         let plain = key("https://api.example.com/v1/chart");
         for same in [
             "https://API.example.com:443/v1/chart",
@@ -49,6 +58,9 @@ mod tests {
             assert_eq!(key(same), plain, "{same}");
         }
         assert_eq!(key("http://api.example.com:80/"), key("http://api.example.com"));
+        let uri = Uri::from_static("https://api.example.com/v1/chart");
+        let of = |credential| UrlKey::of(&uri, None, Some(Partition::of(credential)), &hasher);
+        assert!(of("one") == of("one") && of("one") != of("two") && of("one") != plain);
         let sibling = key("https://api.example.com/v1/quote");
         assert_eq!(sibling.authority, plain.authority);
         assert_ne!(sibling.url, plain.url);

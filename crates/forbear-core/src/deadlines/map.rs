@@ -8,6 +8,7 @@ use http::Uri;
 
 use crate::gate;
 use crate::living::{Id, Living};
+use crate::partition::Partition;
 use crate::time::Monotonic;
 
 use super::key::UrlKey;
@@ -83,8 +84,8 @@ impl Deadlines {
     /// What a URL is recorded under; one without a host is that of `host`, the request's `Host` field.
     #[must_use]
     #[inline]
-    pub fn key(&self, uri: &Uri, host: Option<&str>) -> UrlKey {
-        UrlKey::of(uri, host, &self.hasher)
+    pub fn key(&self, uri: &Uri, host: Option<&str>, partition: Option<Partition>) -> UrlKey {
+        UrlKey::of(uri, host, partition, &self.hasher)
     }
 
     /// Whether nothing is recorded at all, so that no clock need be read.

@@ -1,118 +1,88 @@
 //! Families of hosts that nobody registered.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::Arc;
 
-use hashbrown::HashMap;
-
+use crate::bounded::{Bounded, Rests};
 use crate::dialect::Dialect;
 use crate::gate::{Gate, GateSettings, Listeners};
 use crate::time::Monotonic;
 
-use super::seen::Seen;
 use super::table::Member;
 
-/// As many automatic families may exist; idle ones make room, and what finds none shares one family.
-const MOST: usize = 10_000;
-/// Idle ones are looked for at most so often: a look through ten thousand holds everybody up.
-const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// The family of hosts that found no room.
 const OVERFLOW: &str = "other";
 
 /// Automatic families by host. A host has one only after it signalled a limit.
 #[derive(Debug)]
 pub(super) struct Automatic {
-    by_host: RwLock<HashMap<Box<str>, Arc<Member>, foldhash::fast::RandomState>>,
-    /// The hosts in the map, roughly: a host that is not among them needs no lock.
-    seen: Seen,
-    /// Idle ones are not looked for again before. Changes under the lock of the map.
-    sweep_from: AtomicU64,
-    overflow: Arc<Member>,
-    overflows: AtomicU64,
+    hosts: Bounded<Box<str>, Member>,
     listeners: Arc<Listeners>,
+}
+
+impl Rests for Member {
+    fn is_idle(&self, now: Monotonic) -> bool {
+        self.gate.is_idle(now)
+    }
+
+    fn is_open(&self) -> bool {
+        self.gate.is_open()
+    }
 }
 
 fn member(name: &str, listeners: &Arc<Listeners>) -> Arc<Member> {
     let gate = Gate::heard(name, Arc::new(GateSettings::automatic()), Some(Arc::clone(listeners)));
-    Arc::new(Member { gate, dialect: Dialect::standard(), automatic: true })
+    Arc::new(Member {
+        gate,
+        dialect: Dialect::standard(),
+        partition_header: None,
+        per_partition: false,
+        automatic: true,
+    })
 }
 
 impl Automatic {
     /// None yet; the events of those to come are told to `listeners`.
     pub(super) fn new(listeners: &Arc<Listeners>) -> Self {
-        Self {
-            by_host: RwLock::default(),
-            seen: Seen::default(),
-            sweep_from: AtomicU64::new(0),
-            overflow: member(OVERFLOW, listeners),
-            overflows: AtomicU64::new(0),
-            listeners: Arc::clone(listeners),
-        }
+        Self { hosts: Bounded::new(member(OVERFLOW, listeners)), listeners: Arc::clone(listeners) }
     }
 
     /// The family of this name, where it has state; the shared one only where hosts are in it.
     pub(super) fn existing(&self, name: &str) -> Option<Arc<Member>> {
-        let overflow = || (name == OVERFLOW && self.overflows() > 0).then(|| Arc::clone(&self.overflow));
-        self.find(name).or_else(overflow)
+        let overflow = || self.hosts.overflow().filter(|_| name == OVERFLOW);
+        self.hosts.find(name).or_else(overflow)
     }
 
     /// The family of `host`, if it ever signalled a limit.
     pub(super) fn get(&self, host: &str) -> Option<Arc<Member>> {
-        let found = self.seen.may_hold(host).then(|| self.find(host)).flatten();
-        // While the overflow family is closed nobody can tell which hosts share it: all without one do. Once it is
-        // open, a host that signals again is given a family of its own, if there is room by then.
-        found.or_else(|| {
-            (self.overflows() > 0 && !self.overflow.gate.is_open()).then(|| Arc::clone(&self.overflow))
-        })
-    }
-
-    fn find(&self, host: &str) -> Option<Arc<Member>> {
-        self.by_host.read().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
+        self.hosts.get(host)
     }
 
     /// The family of `host`, made where it has none. Where there are as many as allowed, idle ones make room; an
     /// active cool-down is never dropped: the host goes to the shared family instead, and is counted.
     pub(super) fn make(&self, host: &str, now: Monotonic) -> Arc<Member> {
-        let mut by_host = self.by_host.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(member) = by_host.get(host) {
-            return Arc::clone(member);
-        }
-        if by_host.len() >= MOST && now.as_nanos() >= self.sweep_from.load(Ordering::Relaxed) {
-            self.sweep_from.store(now.after(SWEEP_EVERY).as_nanos(), Ordering::Relaxed);
-            // One that somebody holds may be about to be struck.
-            by_host.retain(|_, member| Arc::strong_count(member) > 1 || !member.gate.is_idle(now));
-            self.seen.hold_only(by_host.keys());
-        }
-        if by_host.len() >= MOST {
-            self.overflows.fetch_add(1, Ordering::Relaxed);
-            return Arc::clone(&self.overflow);
-        }
-        let made = member(host, &self.listeners);
-        by_host.insert(host.into(), Arc::clone(&made));
-        self.seen.hold(host);
-        made
+        self.hosts.make(host, now, || member(host, &self.listeners))
     }
 
     /// The family of `host`, which is not automatic any more.
     pub(super) fn take(&self, host: &str) -> Option<Arc<Member>> {
-        self.by_host.write().unwrap_or_else(PoisonError::into_inner).remove(host)
+        self.hosts.take(host)
     }
 
     pub(super) fn members(&self) -> Vec<Arc<Member>> {
-        let by_host = self.by_host.read().unwrap_or_else(PoisonError::into_inner);
-        let overflow = (self.overflows() > 0).then(|| Arc::clone(&self.overflow));
-        by_host.values().cloned().chain(overflow).collect()
+        self.hosts.all()
     }
 
     pub(super) fn overflows(&self) -> u64 {
-        self.overflows.load(Ordering::Relaxed)
+        self.hosts.overflows()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::bounded::{MOST, SWEEP_EVERY};
     use crate::gate::{Ask, Decision, Outcome};
     use crate::signal::{Class, Signal};
     use http::StatusCode;
@@ -160,11 +130,11 @@ mod tests {
             "it shares the cool-down of the one that found no room"
         );
         let later = now.after(Duration::from_secs(3600));
-        let probe = match automatic.overflow.gate.admit(&Ask::new(later), later).0 {
+        let probe = match automatic.hosts.overflow().unwrap().gate.admit(&Ask::new(later), later).0 {
             Decision::Go(ticket) => ticket,
             Decision::Refuse(refusal) => panic!("{refusal:?}"),
         };
-        let _ = automatic.overflow.gate.observe(&probe, Outcome::Good, later);
+        let _ = automatic.hosts.overflow().unwrap().gate.observe(&probe, Outcome::Good, later);
         for host in 0..MOST {
             let gate = &automatic.get(&format!("h{host}.example")).unwrap().gate;
             let (decision, _) = gate.admit(&Ask::new(later), later);
@@ -172,7 +142,7 @@ mod tests {
             let _ = gate.observe(&ticket, Outcome::Good, later);
         }
         let later = later.after(Duration::from_secs(3600));
-        let _ = automatic.overflow.gate.view(later);
+        let _ = automatic.hosts.overflow().unwrap().gate.view(later);
         assert!(automatic.get("other.example").is_none());
         assert_eq!(&**automatic.make("other.example", later).gate.name(), "other.example");
     }
@@ -188,7 +158,7 @@ mod tests {
         assert_eq!(&**automatic.make("soon.example", soon).gate.name(), OVERFLOW);
         let later = now.after(Duration::from_secs(600));
         assert_eq!(&**automatic.make("later.example", later).gate.name(), "later.example");
-        assert_eq!((automatic.overflows(), automatic.by_host.read().unwrap().len()), (1, 1));
+        assert_eq!((automatic.overflows(), automatic.hosts.by_key.read().unwrap().len()), (1, 1));
     }
 
     #[test]
@@ -220,7 +190,7 @@ mod tests {
         let automatic = Arc::new(Automatic::new(&Arc::default()));
         let now = Monotonic::ORIGIN.after(Duration::from_secs(1));
         strike(&automatic.make("struck.example", now), now);
-        let locked = automatic.by_host.write().unwrap();
+        let locked = automatic.hosts.by_key.write().unwrap();
         let (found, ended) = std::sync::mpsc::channel();
         let looking = Arc::clone(&automatic);
         let _ = std::thread::spawn(move || {

@@ -129,6 +129,7 @@ mod tests {
         assert!(problem([Family::new("a").host("x.example/v1")]).contains("path"));
         assert!(problem([Family::new("a").host("x.example:http")]).contains("host \"x.example:http\""));
         assert!(problem([Family::new("a").host("*.x.example")]).contains("Family::host_suffix"));
+        assert!(problem([Family::new("a").partition_by_header("a b")]).contains("partition header"));
         assert!(problem([Family::new("a").host_suffix("10.0.0.1")]).contains("an address"));
         assert!(problem([Family::new("a").host_suffix("[::1]")]).contains("an address"));
         assert!(problem([Family::new("a").host_suffix("")]).contains("not a host"));

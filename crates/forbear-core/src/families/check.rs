@@ -1,5 +1,7 @@
 //! What a family's name, hosts and paths must be.
 
+use http::HeaderName;
+
 use crate::host::split_port;
 
 pub(super) fn name(name: &str) -> Result<(), String> {
@@ -57,6 +59,11 @@ pub(super) fn suffix(suffix: &str) -> Result<String, String> {
         return Err(format!("host suffix {suffix:?} is an address; use Family::host"));
     }
     Ok(bare)
+}
+
+pub(super) fn header(name: &str) -> Result<HeaderName, String> {
+    name.parse()
+        .map_err(|_| format!("partition header {name:?} is not a header name; write it like authorization"))
 }
 
 pub(super) fn path(path: &str) -> Result<(), String> {

@@ -13,6 +13,8 @@ pub struct Family {
     pub(super) routes: Vec<(String, String)>,
     pub(super) gate: GateSettings,
     pub(super) dialect: Dialect,
+    pub(super) partition_header: Option<String>,
+    pub(super) per_partition: bool,
 }
 
 impl Family {
@@ -26,6 +28,8 @@ impl Family {
             routes: Vec::new(),
             gate: GateSettings::registered(),
             dialect: Dialect::standard(),
+            partition_header: None,
+            per_partition: false,
         }
     }
 
@@ -72,6 +76,30 @@ impl Family {
     #[must_use]
     pub fn gate(mut self, settings: GateSettings) -> Self {
         self.gate = settings;
+        self
+    }
+
+    /// Every value of this request header, such as `authorization`, is a partition: a signal that its vendor scopes to one
+    /// credential closes that partition alone. Only a keyed hash of the value is kept. A
+    /// [`Partition`](crate::partition::Partition) extension of the request wins.
+    #[must_use]
+    pub fn partition_by_header(mut self, name: impl Into<String>) -> Self {
+        self.partition_header = Some(name.into());
+        self
+    }
+
+    /// Its vendor limits every credential by itself: a signal that does not state its scope closes the partition of the
+    /// request that met it, not the whole family. A request without a partition closes the whole.
+    ///
+    /// ```
+    /// use forbear_core::families::Family;
+    ///
+    /// let family = Family::new("mail").host("api.mail.example").partition_by_header("authorization").per_partition();
+    /// # let _ = family;
+    /// ```
+    #[must_use]
+    pub fn per_partition(mut self) -> Self {
+        self.per_partition = true;
         self
     }
 

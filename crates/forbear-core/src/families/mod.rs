@@ -5,7 +5,6 @@ mod builder;
 mod check;
 mod family;
 mod registry;
-mod seen;
 mod table;
 
 pub use builder::{FamiliesBuilder, InvalidFamilies};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use http::Uri;
+use http::{HeaderName, Uri};
 
 use crate::dialect::Dialect;
 use crate::gate::{Gate, Listeners};
@@ -24,6 +24,10 @@ pub struct Member {
     pub gate: Arc<Gate>,
     /// How its vendor phrases signals.
     pub dialect: Dialect,
+    /// The request header whose values are partitions.
+    pub partition_header: Option<HeaderName>,
+    /// Whether a signal that does not state its scope is about one partition.
+    pub per_partition: bool,
     /// Whether it was made for a host that nobody registered.
     pub automatic: bool,
 }
@@ -71,7 +75,7 @@ impl Table {
         family: &Family,
         (before, listeners): (&Self, &Arc<Listeners>),
     ) -> Result<(), String> {
-        let Family { name, hosts, suffixes, routes, gate, dialect } = family;
+        let Family { name, hosts, suffixes, routes, gate, dialect, partition_header, per_partition } = family;
         let at = self.members.len();
         check::name(name)?;
         if self.names.contains_key(name.as_str()) {
@@ -107,7 +111,15 @@ impl Table {
             Some(member) => Arc::clone(&member.gate),
             None => Gate::heard(name.as_str(), Arc::new(gate.clone()), Some(Arc::clone(listeners))),
         };
-        self.members.push(Arc::new(Member { gate, dialect: dialect.clone(), automatic: false }));
+        let partition_header = partition_header.as_deref().map(check::header).transpose()?;
+        let dialect = dialect.clone();
+        self.members.push(Arc::new(Member {
+            gate,
+            dialect,
+            partition_header,
+            per_partition: *per_partition,
+            automatic: false,
+        }));
         self.names.insert(name.as_str().into(), at);
         Ok(())
     }

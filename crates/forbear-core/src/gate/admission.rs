@@ -15,8 +15,8 @@ impl State {
             return Err(self.refuse(RefusalCause::Paused, None, now));
         }
         if let Some(grant) = ask.grant {
-            if self.lease.is_some_and(|lease| lease.number == grant.0 && lease.sent.is_none()) {
-                return Ok(Kind::Probe(self.send_probe(grant.0, now)));
+            if self.holds(grant) {
+                return Ok(Kind::Probe(self.send_probe(grant.number, now)));
             }
             if self.use_grant(grant) {
                 return Ok(Kind::Counted);

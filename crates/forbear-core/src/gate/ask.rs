@@ -1,3 +1,4 @@
+use crate::living::Id;
 use crate::time::Monotonic;
 
 /// Who goes first where not everybody can.
@@ -55,4 +56,7 @@ impl Ask {
 
 /// The right to send one attempt, given to a caller that waited. Good for one admission of its generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct GrantId(pub(super) u64);
+pub struct GrantId {
+    pub(super) gate: Id,
+    pub(super) number: u64,
+}

@@ -1,5 +1,5 @@
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::living::{Id, Living};
@@ -9,6 +9,7 @@ use super::ask::Ask;
 use super::decision::{Decision, Refusal};
 use super::event::{Effect, Event, Outcome};
 use super::listen::Listeners;
+use super::partitions::Partitions;
 use super::queue::Key;
 use super::settings::GateSettings;
 use super::shard::{self, Served, Shard};
@@ -27,7 +28,10 @@ pub(super) static GATES: Living<Gate> = Living::new();
 pub struct Gate {
     id: Id,
     name: Arc<str>,
+    /// Which part of the family it is for.
+    pub(super) label: Option<Box<str>>,
     listeners: Option<Arc<Listeners>>,
+    pub(super) partitions: OnceLock<Box<Partitions>>,
     /// Open or not, epoch and generation: all that the happy path reads.
     word: AtomicU64,
     state: Mutex<State>,
@@ -70,13 +74,29 @@ impl Gate {
         settings: Arc<GateSettings>,
         listeners: Option<Arc<Listeners>>,
     ) -> Arc<Self> {
-        let name = name.into();
+        Self::labelled(name.into(), None, settings, listeners)
+    }
+
+    /// The gate of a part of `family`: the same name, numbers and listeners.
+    pub(super) fn part_of(family: &Self, label: &str) -> Arc<Self> {
+        let settings = Arc::clone(&family.lock().settings);
+        Self::labelled(Arc::clone(&family.name), Some(label.into()), settings, family.listeners.clone())
+    }
+
+    fn labelled(
+        name: Arc<str>,
+        label: Option<Box<str>>,
+        settings: Arc<GateSettings>,
+        listeners: Option<Arc<Listeners>>,
+    ) -> Arc<Self> {
         GATES.add(|id| Self {
             id,
             name,
+            label,
             listeners,
+            partitions: OnceLock::new(),
             word: AtomicU64::new(word(true, 0, 0)),
-            state: Mutex::new(State::new(settings)),
+            state: Mutex::new(State::new(id, settings)),
             shards: Mutex::new(Vec::new()),
         })
     }
@@ -93,6 +113,9 @@ impl Gate {
 
     /// Decides by other numbers from now on. What was decided stands.
     pub fn configure(&self, settings: Arc<GateSettings>) {
+        for partition in self.partitions() {
+            partition.configure(Arc::clone(&settings));
+        }
         self.lock().settings = settings;
     }
 
@@ -157,7 +180,9 @@ impl Gate {
             Phase::Probing => state.lease.is_none_or(|lease| lease.ends <= now),
             Phase::Recovering(recovery) => recovery.over(now),
         };
-        resting && state.pause.is_none() && state.level(now) == 0 && state.queue.len() == 0
+        let resting = resting && state.pause.is_none() && state.level(now) == 0 && state.queue.len() == 0;
+        drop(state);
+        resting && self.partitions().iter().all(|partition| partition.is_idle(now))
     }
 
     /// Decides whether `ask` may send now. Events are what an operator is to be told; they come from time that passed.

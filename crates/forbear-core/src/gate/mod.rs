@@ -22,6 +22,7 @@ mod ladder;
 mod listen;
 mod merge;
 mod operator;
+mod partitions;
 mod place;
 mod probe;
 mod queue;

@@ -80,7 +80,7 @@ impl State {
         let number = self.number();
         let ends = now.after(self.settings.attempt_timeout);
         self.lease = Some(Lease { number, sent: None, ends });
-        GrantId(number)
+        GrantId { gate: self.id, number }
     }
 
     /// The probe goes out now. Returns the lease's tag.

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::living::Id;
 use crate::time::Monotonic;
 
 use super::attempt_time::AttemptTime;
@@ -19,6 +20,8 @@ use super::waiting::UNRESPONSIVE;
 /// All that a gate knows. Its methods are spread over the files that bear their subject's name.
 #[derive(Debug)]
 pub(super) struct State {
+    /// The number of its gate, for what is given out.
+    pub(super) id: Id,
     pub(super) settings: Arc<GateSettings>,
     pub(super) epoch: u32,
     pub(super) generation: u32,
@@ -101,8 +104,9 @@ pub(super) struct Tallies {
 }
 
 impl State {
-    pub(super) fn new(settings: Arc<GateSettings>) -> Self {
+    pub(super) fn new(id: Id, settings: Arc<GateSettings>) -> Self {
         Self {
+            id,
             settings,
             epoch: 0,
             generation: 0,

@@ -190,7 +190,7 @@ impl State {
                     let _ = recovery.take();
                     let number = self.number();
                     self.grants.push(number);
-                    Next::Ask(Some(GrantId(number)))
+                    Next::Ask(Some(GrantId { gate: self.id, number }))
                 }
             }
         }
@@ -205,7 +205,7 @@ impl State {
 
     /// A grant that was not used: what it stood for goes to the next caller.
     pub(super) fn give_back(&mut self, grant: GrantId) {
-        if self.lease.is_some_and(|lease| lease.number == grant.0 && lease.sent.is_none()) {
+        if self.holds(grant) {
             self.hand_on();
         } else if self.use_grant(grant) {
             if let Phase::Recovering(recovery) = &mut self.phase {
@@ -215,9 +215,18 @@ impl State {
         }
     }
 
+    /// Whether it is the right to send the probe, and that was not sent yet. A grant of another gate is none of this one.
+    pub(super) fn holds(&self, grant: GrantId) -> bool {
+        grant.gate == self.id
+            && self.lease.is_some_and(|lease| lease.number == grant.number && lease.sent.is_none())
+    }
+
     /// Takes a recovery's grant off the list; false where it is not on it.
     pub(super) fn use_grant(&mut self, grant: GrantId) -> bool {
-        let at = self.grants.iter().position(|number| *number == grant.0);
+        if grant.gate != self.id {
+            return false;
+        }
+        let at = self.grants.iter().position(|number| *number == grant.number);
         at.map(|at| self.grants.swap_remove(at)).is_some()
     }
 }

@@ -10,12 +10,18 @@ impl fmt::Display for Health {
         if self.shadow {
             f.write_str("shadow mode: nothing is refused\n")?;
         }
-        let width = self.families.iter().map(|family| family.family.chars().count()).max().unwrap_or(0);
-        for (at, family) in self.families.iter().enumerate() {
+        let name = |family: &FamilyHealth| match &family.partition {
+            Some(partition) => format!("{}/{partition}", family.family),
+            None => family.family.to_string(),
+        };
+        let lines: Vec<_> =
+            self.families.iter().flat_map(|family| [family].into_iter().chain(&family.partitions)).collect();
+        let width = lines.iter().map(|line| name(line).chars().count()).max().unwrap_or(0);
+        for (at, line) in lines.into_iter().enumerate() {
             if at > 0 {
                 f.write_str("\n")?;
             }
-            write!(f, "{:width$}  {family}", family.family)?;
+            write!(f, "{:width$}  {line}", name(line))?;
         }
         Ok(())
     }

@@ -44,6 +44,12 @@ pub struct Health {
 pub struct FamilyHealth {
     /// Its name.
     pub family: Arc<str>,
+    /// Which part of it, where it is one with limits of its own: digits of a keyed hash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Box<str>>,
+    /// Its parts that are not open, at most 20, the longest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub partitions: Vec<FamilyHealth>,
     /// Where it stands.
     pub phase: HealthPhase,
     /// Whether it is in trouble for longer than a vendor's ordinary "not now": not called, and at its ladder's top rung
@@ -137,6 +143,8 @@ pub struct OperatorHealth {
     pub holds: bool,
 }
 
+/// So many parts of a family are shown.
+const MOST_PARTITIONS: usize = 20;
 /// So long without an accepted attempt, and a family is degraded.
 const UNSERVED: Duration = Duration::from_secs(15 * 60);
 
@@ -152,9 +160,19 @@ impl Health {
         let mut events = Vec::new();
         let mut shown = Vec::new();
         for member in families.members() {
-            let (view, news) = member.gate.view(now);
-            events.extend(news.into_iter().map(|event| (Arc::clone(&member.gate), event)));
-            shown.push(FamilyHealth::of(member.gate.name(), &view, now));
+            let mut look = |gate: &Arc<Gate>| {
+                let (view, news) = gate.view(now);
+                events.extend(news.into_iter().map(|event| (Arc::clone(gate), event)));
+                FamilyHealth::of(gate, &view, now)
+            };
+            let mut family = look(&member.gate);
+            family.partitions = member.gate.partitions().iter().map(look).collect();
+            family.partitions.retain(|partition| partition.phase != HealthPhase::Open);
+            family.partitions.sort_by(|one, other| {
+                (other.remaining, &one.partition).cmp(&(one.remaining, &other.partition))
+            });
+            family.partitions.truncate(MOST_PARTITIONS);
+            shown.push(family);
         }
         let health = Self {
             ready: true,
@@ -179,7 +197,7 @@ impl Health {
 }
 
 impl FamilyHealth {
-    fn of(name: &Arc<str>, view: &View, now: Monotonic) -> Self {
+    fn of(gate: &Gate, view: &View, now: Monotonic) -> Self {
         let class = view.struck.as_ref().map(|struck| struck.signal.class);
         let phase = match (view.phase, class) {
             (Phase::Open, _) => HealthPhase::Open,
@@ -213,7 +231,9 @@ impl FamilyHealth {
             holds: view.by_operator,
         });
         Self {
-            family: Arc::clone(name),
+            family: Arc::clone(gate.name()),
+            partition: gate.partition_label().map(Into::into),
+            partitions: Vec::new(),
             phase,
             degraded: is_degraded(view, now),
             since: (view.since > Monotonic::ORIGIN).then(|| now.since(view.since)),

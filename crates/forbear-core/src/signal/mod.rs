@@ -55,9 +55,11 @@ pub enum Scope {
     Request,
     /// One partition of the family: a credential, or a bucket that the vendor names.
     Partition,
-    /// The whole family; also where the vendor does not say.
-    #[default]
+    /// The whole family.
     Family,
+    /// The vendor does not say: the whole family, unless its limits are known to be per partition.
+    #[default]
+    Unstated,
 }
 
 /// A delay that a response advertised, rounded up to the millisecond.
@@ -109,7 +111,7 @@ impl Signal {
         Self {
             class,
             delay: None,
-            scope: Scope::Family,
+            scope: Scope::Unstated,
             reason: Reason::of_status(status),
             status,
             retryable: class.retryable(),

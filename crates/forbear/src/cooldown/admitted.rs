@@ -12,6 +12,8 @@ use crate::{clock, events};
 #[derive(Debug)]
 pub(super) struct Admitted {
     ticket: Option<Ticket>,
+    /// That of its partition, where it has a gate of its own.
+    partition: Option<Box<Ticket>>,
     sent: Monotonic,
     /// Whether anything may have been sent: the attempt was polled.
     pub(super) polled: bool,
@@ -22,7 +24,18 @@ impl Admitted {
     /// `ticket` is `None` for a host that has no family, or none yet.
     #[inline]
     pub(super) const fn new(ticket: Option<Ticket>, sent: Monotonic) -> Self {
-        Self { ticket, sent, polled: false, pending: None }
+        Self { ticket, partition: None, sent, polled: false, pending: None }
+    }
+
+    /// The same, let through by its partition's gate too.
+    pub(super) fn and(mut self, partition: Option<Ticket>) -> Self {
+        self.partition = partition.map(Box::new);
+        self
+    }
+
+    /// Whether a family let it through.
+    pub(super) fn was_admitted(&self) -> bool {
+        self.ticket.is_some()
     }
 
     /// When it was let through.
@@ -45,10 +58,11 @@ impl Admitted {
     #[inline]
     pub(super) fn settle(&mut self, good: bool) {
         self.pending = None;
-        let Some(ticket) = self.ticket.take() else { return };
-        let outcome = if good { Outcome::Good } else { Outcome::Neutral };
-        if !answered_open(&ticket, good, || clock::now().since(ticket.sent())) {
-            observe(&ticket, outcome);
+        if let Some(partition) = self.partition.take() {
+            settle(&partition, good);
+        }
+        if let Some(ticket) = self.ticket.take() {
+            settle(&ticket, good);
         }
     }
 
@@ -60,8 +74,32 @@ impl Admitted {
     /// A signal of its family. `None` where its gate is gone, or never was.
     pub(super) fn settle_signal(&mut self, signal: &Said, route: &str) -> Option<Observed> {
         self.pending = None;
+        // It says nothing about the part, which is closed with the whole.
+        if let Some(partition) = self.partition.take() {
+            settle(&partition, false);
+        }
         let ticket = self.ticket.take()?;
         observe(&ticket, Outcome::Bad(signal, route))
+    }
+
+    /// A signal of one part of its family; no news of the whole. A part that had no gate when the attempt was let through
+    /// is closed only if that was after its last strike.
+    pub(super) fn settle_partition(&mut self, partition: &Gate, signal: &Said, route: &str) -> Observed {
+        self.pending = None;
+        let ticket = self.partition.take().map_or_else(|| partition.foreign(self.sent), |ticket| *ticket);
+        let observed = partition.observe(&ticket, Outcome::Bad(signal, route), clock::now());
+        events::emit(partition, &observed.events);
+        self.settle(false);
+        observed
+    }
+}
+
+/// An answer that is no signal.
+#[inline]
+fn settle(ticket: &Ticket, good: bool) {
+    let outcome = if good { Outcome::Good } else { Outcome::Neutral };
+    if !answered_open(ticket, good, || clock::now().since(ticket.sent())) {
+        observe(ticket, outcome);
     }
 }
 
@@ -77,7 +115,7 @@ impl Drop for Admitted {
     #[inline]
     fn drop(&mut self) {
         // Settled, as most are when they are dropped.
-        if self.ticket.is_none() && self.pending.is_none() {
+        if self.ticket.is_none() && self.pending.is_none() && self.partition.is_none() {
             return;
         }
         self.abandon();
@@ -93,10 +131,13 @@ impl Admitted {
         }
         if self.polled {
             self.settle(false);
-        } else if let Some(ticket) = self.ticket.take()
-            && !answered_open(&ticket, false, || std::time::Duration::ZERO)
+            return;
+        }
+        for ticket in [self.partition.take().map(|ticket| *ticket), self.ticket.take()].into_iter().flatten()
         {
-            observe(&ticket, Outcome::NotSent);
+            if !answered_open(&ticket, false, || std::time::Duration::ZERO) {
+                observe(&ticket, Outcome::NotSent);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use forbear_core::dialect::{Dialect, Reading, Verdict};
 use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Gate, Observed, Outcome};
+use forbear_core::partition::Partition;
 use forbear_core::signal::{Scope, Signal as Said};
 use forbear_core::url::RedactedUrl;
 use http::{HeaderMap, Response, StatusCode, Uri, header};
@@ -110,12 +111,25 @@ struct Answerer<'a> {
     /// Whether the client was redirected to it.
     elsewhere: bool,
     families: FamiliesId,
+    partition: Option<Partition>,
+    per_partition: bool,
 }
 
 impl<'a> Answerer<'a> {
     fn of(effective: Option<&'a Uri>, origin: &'a Origin) -> Self {
         let uri = effective.unwrap_or(&origin.uri);
-        Self { uri, elsewhere: effective.is_some(), families: origin.families }
+        let Origin { families, partition, per_partition, .. } = *origin;
+        Self { uri, elsewhere: effective.is_some(), families, partition, per_partition }
+    }
+
+    /// The partition that a signal is about. One about a part, of which nobody said which, is about the whole.
+    fn part(&self, signal: &Said) -> Option<Partition> {
+        let part = match signal.scope {
+            Scope::Partition => true,
+            Scope::Unstated => self.per_partition,
+            _ => false,
+        };
+        self.partition.filter(|_| part)
     }
 }
 
@@ -125,18 +139,20 @@ pub(super) struct Unsettled {
     uri: Uri,
     elsewhere: bool,
     families: FamiliesId,
+    partition: Option<Partition>,
+    per_partition: bool,
 }
 
 impl Unsettled {
     fn new(signal: &Said, from: Answerer<'_>) -> Self {
-        let Answerer { uri, elsewhere, families } = from;
-        Self { signal: signal.clone(), uri: uri.clone(), elsewhere, families }
+        let Answerer { uri, elsewhere, families, partition, per_partition } = from;
+        Self { signal: signal.clone(), uri: uri.clone(), elsewhere, families, partition, per_partition }
     }
 
     /// Settles it as it is; nobody is there to wait for it.
     pub(super) fn settle(&self, admitted: &mut Admitted) {
-        let Self { signal, uri, elsewhere, families } = self;
-        let from = Answerer { uri, elsewhere: *elsewhere, families: *families };
+        let Self { ref signal, ref uri, elsewhere, families, partition, per_partition } = *self;
+        let from = Answerer { uri, elsewhere, families, partition, per_partition };
         let _ = settle_signal(signal, from, admitted);
     }
 }
@@ -187,7 +203,20 @@ fn settle_signal(
 ) -> (Option<Arc<Gate>>, Option<Observed>) {
     let strikes = !signal.aged && signal.scope != Scope::Request;
     let route = route(from.uri);
-    match charged_to(from, strikes, admitted) {
+    let charged = charged_to(from, strikes, admitted);
+    if let Some(partition) = from.part(signal).filter(|_| strikes) {
+        let family = match &charged {
+            Charged::Admitting => admitted.gate(),
+            Charged::Other(gate) => Some(Arc::clone(gate)),
+            Charged::Nobody => None,
+        };
+        if let Some(family) = family {
+            let gate = family.partition_for(partition, clock::now());
+            let observed = admitted.settle_partition(&gate, signal, &route);
+            return (Some(gate), Some(observed));
+        }
+    }
+    match charged {
         Charged::Admitting => {
             let gate = admitted.gate();
             let observed = admitted.settle_signal(signal, &route);
@@ -223,7 +252,7 @@ enum Charged {
 }
 
 fn charged_to(
-    Answerer { uri, elsewhere, families }: Answerer<'_>,
+    Answerer { uri, elsewhere, families, .. }: Answerer<'_>,
     make: bool,
     admitted: &Admitted,
 ) -> Charged {

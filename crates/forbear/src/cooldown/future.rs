@@ -5,7 +5,8 @@ use std::task::{Context, Poll, ready};
 
 use forbear_core::dialect::Dialect;
 use forbear_core::families::FamiliesId;
-use forbear_core::gate::{Ask, Decision, Gate, Priority};
+use forbear_core::gate::{Ask, Decision, Gate, Outcome, Priority, Refusal, Ticket};
+use forbear_core::partition::Partition;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
 use http::{Extensions, Request, Response, Uri};
@@ -18,7 +19,7 @@ use super::answer::{Judged, Look, is_good, is_plain, judge};
 use crate::body::{BoxError, Peek, Peeked};
 use crate::budget;
 use crate::error::Cooling;
-use crate::extensions::{AskedUri, Shadowed, Turn};
+use crate::extensions::{Asked, Shadowed, Turn};
 use crate::{Error, clock, events};
 
 pin_project! {
@@ -66,6 +67,8 @@ pub(super) struct Asking<S, B> {
     pub(super) service: S,
     pub(super) request: Request<B>,
     pub(super) gate: Arc<Gate>,
+    /// The gate of its partition, where that has one.
+    pub(super) partition: Option<Arc<Gate>>,
 }
 
 /// What an answer is judged by.
@@ -74,6 +77,10 @@ pub(super) struct Origin {
     pub(super) uri: Uri,
     pub(super) families: FamiliesId,
     pub(super) dialect: Dialect,
+    /// Whose limit it counts against, where that is known.
+    pub(super) partition: Option<Partition>,
+    /// Whether a signal that does not state its scope is about that alone.
+    pub(super) per_partition: bool,
     /// Whether its answers are looked at.
     pub(super) observed: bool,
     /// Whether nothing is refused or delayed.
@@ -83,7 +90,12 @@ pub(super) struct Origin {
 impl Origin {
     #[inline]
     pub(super) const fn new(uri: Uri, families: FamiliesId, dialect: Dialect) -> Self {
-        Self { uri, families, dialect, observed: true, shadow: false }
+        Self { uri, families, dialect, partition: None, per_partition: false, observed: true, shadow: false }
+    }
+
+    #[inline]
+    pub(super) fn of(self, partition: Option<Partition>, per_partition: bool) -> Self {
+        Self { partition, per_partition, ..self }
     }
 
     #[inline]
@@ -96,7 +108,7 @@ impl Origin {
         if self.shadow {
             extensions.insert(Shadowed);
         } else {
-            extensions.insert(AskedUri(self.uri.clone()));
+            extensions.insert(Asked { uri: self.uri.clone(), partition: self.partition });
         }
     }
 
@@ -198,7 +210,7 @@ fn admit<S, B>(asking: Asking<S, B>, origin: &mut Origin) -> Result<(S::Future, 
 where
     S: Service<Request<B>>,
 {
-    let Asking { mut service, mut request, gate } = asking;
+    let Asking { mut service, mut request, gate, partition } = asking;
     let now = clock::now();
     let turn = request.extensions_mut().remove::<Turn>();
     let ask = Ask {
@@ -208,21 +220,50 @@ where
         priority: request.extensions().get::<Priority>().copied().unwrap_or_default(),
         grant: turn.and_then(|turn| turn.grant),
     };
-    let (decision, news) = gate.admit(&ask, now);
-    events::emit(&gate, &news);
-    match decision {
-        Decision::Go(ticket) => {
+    match both(&gate, partition.as_ref(), &ask, now) {
+        Ok((ticket, partition)) => {
             // From here on a panic of the client is settled like any other.
-            let admitted = Admitted::new(Some(ticket), now);
+            let admitted = Admitted::new(Some(ticket), now).and(partition);
             Ok((service.call(request), admitted))
         }
         // It would have been refused, so its answer changes nothing either.
-        Decision::Refuse(_) if origin.shadow => {
+        Err(_) if origin.shadow => {
             origin.observed = false;
             Ok((service.call(request), Admitted::new(None, now)))
         }
-        Decision::Refuse(refusal) => {
-            Err(Error::Cooling(Cooling::gate(&gate, &refusal, RedactedUrl::of(request.uri()))))
+        Err((gate, refusal)) => {
+            Err(Error::Cooling(Cooling::gate(gate, &refusal, RedactedUrl::of(request.uri()))))
         }
+    }
+}
+
+/// Who does not let an attempt through, and why.
+type Refused<'g> = (&'g Arc<Gate>, Refusal);
+
+/// The tickets of a family and of its partition, which must both let an attempt through; or who does not, and why.
+fn both<'g>(
+    gate: &'g Arc<Gate>,
+    partition: Option<&'g Arc<Gate>>,
+    ask: &Ask,
+    now: Monotonic,
+) -> Result<(Ticket, Option<Ticket>), Refused<'g>> {
+    let admit = |gate: &'g Arc<Gate>| {
+        let (decision, news) = gate.admit(ask, now);
+        events::emit(gate, &news);
+        match decision {
+            Decision::Go(ticket) => Ok(ticket),
+            Decision::Refuse(refusal) => Err((gate, refusal)),
+        }
+    };
+    let part = partition.map(admit).transpose()?;
+    match (admit(gate), partition.zip(part)) {
+        (Ok(ticket), _) => Ok((ticket, part)),
+        (Err(refused), Some((partition, part))) => {
+            // What was taken of the partition goes to the next caller.
+            let observed = partition.observe(&part, Outcome::NotSent, now);
+            events::emit(partition, &observed.events);
+            Err(refused)
+        }
+        (Err(refused), None) => Err(refused),
     }
 }

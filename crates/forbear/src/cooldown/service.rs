@@ -1,7 +1,10 @@
 use std::task::{Context, Poll};
 
 use forbear_core::dialect::Dialect;
-use forbear_core::families::{FamilyName, Found, Snapshot};
+use forbear_core::families::{FamiliesId, FamilyName, Found, Member, Snapshot};
+use forbear_core::gate::Gate;
+use forbear_core::partition::Partition;
+use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
 use http::uri::Scheme;
 use http::{Request, Response, Uri};
@@ -53,51 +56,89 @@ where
         let found = self.families.find(request.uri(), host, name);
         let families = self.families.id();
         let shadow = self.families.shadows();
-        let origin =
-            |dialect: Dialect| Origin::new(request.uri().clone(), families, dialect).in_shadow(shadow);
-        let (origin, ticket, gate) = match &found {
-            Found::Member(member) => {
-                (origin(member.dialect.clone()), member.gate.admit_open(now), Some(&member.gate))
-            }
-            Found::Automatic(member) => {
-                (origin(member.dialect.clone()), member.gate.admit_open(now), Some(&member.gate))
-            }
-            Found::Healthy => {
-                let origin = Origin::new(whole(request.uri(), host), families, Dialect::standard());
-                (origin.in_shadow(shadow), None, None)
-            }
-            Found::PassThrough => (origin(Dialect::standard()).unobserved(), None, None),
-            Found::Unknown if shadow => {
-                self.families.count_unknown();
-                (origin(Dialect::standard()).unobserved(), None, None)
-            }
-            Found::Unknown => {
-                self.families.count_unknown();
-                let error = match name {
-                    Some(name) => UnknownFamily::of_name(name.as_str()),
-                    None => UnknownFamily::of_url(RedactedUrl::of(request.uri())),
+        let member = match &found {
+            Found::Member(member) => *member,
+            Found::Automatic(member) => member,
+            other => {
+                let origin = match other {
+                    Found::Healthy => {
+                        let uri = whole(request.uri(), host);
+                        Origin::new(uri, families, Dialect::standard()).of(stated(&request), false)
+                    }
+                    Found::PassThrough => unobserved(&request, families),
+                    _ if shadow => {
+                        self.families.count_unknown();
+                        unobserved(&request, families)
+                    }
+                    _ => {
+                        self.families.count_unknown();
+                        let error = match name {
+                            Some(name) => UnknownFamily::of_name(name.as_str()),
+                            None => UnknownFamily::of_url(RedactedUrl::of(request.uri())),
+                        };
+                        let origin = unobserved(&request, families);
+                        // Nothing is sent, so nothing is held that the inner service reserved.
+                        self.inner = self.inner.clone();
+                        return CooldownFuture::failed(Error::UnknownFamily(error), origin);
+                    }
                 };
-                // Nothing is sent, so nothing is held that the inner service reserved.
-                self.inner = self.inner.clone();
-                return CooldownFuture::failed(Error::UnknownFamily(error), origin(Dialect::standard()));
+                let admitted = Admitted::new(None, now);
+                return CooldownFuture::sent(self.inner.call(request), admitted, origin.in_shadow(shadow));
             }
         };
-        match (ticket, gate) {
-            (None, Some(gate)) => {
+        let partition = whose(&request, member);
+        let origin = Origin::new(request.uri().clone(), families, member.dialect.clone())
+            .of(partition, member.per_partition)
+            .in_shadow(shadow);
+        let part = partition.and_then(|partition| member.gate.partition(partition));
+        let admitted = match &part {
+            None => member.gate.admit_open(now).map(|ticket| Admitted::new(Some(ticket), now)),
+            Some(part) => both_open(&member.gate, part, now),
+        };
+        match admitted {
+            // Made before the call, so that a panic of the client is settled like any other.
+            Some(admitted) => CooldownFuture::sent(self.inner.call(request), admitted, origin),
+            None => {
                 // Not open: decided when first polled, since the budget is in scope then. The readied service goes
                 // along, a clone stays.
-                let gate = gate.clone();
+                let gate = member.gate.clone();
                 let clone = self.inner.clone();
                 let service = std::mem::replace(&mut self.inner, clone);
-                CooldownFuture::ask(Asking { service, request, gate }, origin)
-            }
-            (ticket, _) => {
-                // Made before the call, so that a panic of the client is settled like any other.
-                let admitted = Admitted::new(ticket, now);
-                CooldownFuture::sent(self.inner.call(request), admitted, origin)
+                CooldownFuture::ask(Asking { service, request, gate, partition: part }, origin)
             }
         }
     }
+}
+
+/// The happy path of an attempt whose partition has a gate of its own.
+#[cold]
+fn both_open(gate: &Gate, partition: &Gate, now: Monotonic) -> Option<Admitted> {
+    if !gate.is_open() {
+        return None;
+    }
+    let part = partition.admit_open(now)?;
+    // Dropped where the family closed this very moment.
+    let admitted = Admitted::new(gate.admit_open(now), now).and(Some(part));
+    admitted.was_admitted().then_some(admitted)
+}
+
+/// What is sent and changes nothing.
+fn unobserved<B>(request: &Request<B>, families: FamiliesId) -> Origin {
+    Origin::new(request.uri().clone(), families, Dialect::standard()).unobserved()
+}
+
+/// Whose limit a request counts against: as it says itself, else as its family reads a header.
+#[inline]
+fn whose<B>(request: &Request<B>, member: &Member) -> Option<Partition> {
+    stated(request).or_else(|| {
+        let header = member.partition_header.as_ref()?;
+        request.headers().get(header).map(Partition::of)
+    })
+}
+
+#[inline]
+fn stated<B>(request: &Request<B>) -> Option<Partition> {
+    request.extensions().get::<Partition>().copied()
 }
 
 /// The URL of a request, with its `Host` field in it where it has no host itself: a family may be made for it later.

@@ -18,6 +18,7 @@ pub struct Cooling(Box<Inner>);
 #[derive(Clone)]
 struct Inner {
     family: Arc<str>,
+    partition: Option<Box<str>>,
     cause: RefusalCause,
     retry_at: Option<Monotonic>,
     reason: Reason,
@@ -48,6 +49,7 @@ impl Cooling {
         };
         Self(Box::new(Inner {
             family: Arc::clone(gate.name()),
+            partition: gate.partition_label().map(Into::into),
             cause: refusal.cause,
             retry_at: refusal.retry_at,
             reason,
@@ -63,6 +65,7 @@ impl Cooling {
     pub(crate) fn recorded(retry_at: Monotonic, url: RedactedUrl, family: Arc<str>) -> Self {
         Self(Box::new(Inner {
             family,
+            partition: None,
             cause: RefusalCause::Cooling,
             retry_at: Some(retry_at),
             reason: Reason::from_static("retry-after"),
@@ -91,6 +94,12 @@ impl Cooling {
     #[must_use]
     pub fn family(&self) -> &str {
         &self.0.family
+    }
+
+    /// The part of the family that is not called, as health names it; `None` where it is the whole.
+    #[must_use]
+    pub fn partition(&self) -> Option<&str> {
+        self.0.partition.as_deref()
     }
 
     /// Why it is not called now.

@@ -10,18 +10,19 @@ use forbear_core::gate::{Gate, RefusalCause};
 use forbear_core::retry::{After, jittered};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
-use http::{Request, Response, Uri};
+use http::{Request, Response};
 use http_body::Body;
 use tokio::time::Instant;
 use tower_service::Service;
 
 use super::future::State;
 use super::saved::Saved;
+use super::target::Target;
 use super::wait::{Wait, Waited};
 use crate::body::{BoxError, Drain, Replay};
 use crate::budget::{self, attempt::Attempt, scope};
 use crate::error::{Cooling, Spent};
-use crate::extensions::{NoSignal, Shadowed, Signal, asked_uri, effective_uri};
+use crate::extensions::{NoSignal, Shadowed, Signal};
 use crate::{Error, clock, events};
 
 /// How much of a discarded answer is read so that its connection can be used again, and for how long.
@@ -88,10 +89,8 @@ impl<S, B> Logical<'_, S, B> {
         if let Some(delay) = said.delay {
             // What its family may not record, a URL of it may not either.
             let most = gate.as_ref().map_or(LONGEST_RECORDED, |gate| gate.max_advertised());
-            let saved = self.saved.as_ref().map(|saved| saved.target());
-            let asked = if self.memory.key.is_none() { asked_uri(&response) } else { None };
-            let target = effective_uri(&response).map(|uri| (uri, None)).or(saved);
-            let target = target.or_else(|| asked.map(|uri| (uri, None)));
+            let sent = self.saved.as_ref().map(|saved| saved.target());
+            let target = Target::answered(&response, sent, self.memory.key.is_some());
             let family = gate.as_ref().map(|gate| gate.name());
             self.memory.record(target, now.after(delay.duration.min(most)), family, now);
         }
@@ -238,26 +237,27 @@ impl<S, B> Logical<'_, S, B> {
 
 impl Memory<'_> {
     /// The deadline that is recorded for a URL, if it lies in the future.
-    fn standing(&self, (uri, host): (&Uri, Option<&str>), now: Monotonic) -> Option<Monotonic> {
+    fn standing(&self, target: Target<'_>, now: Monotonic) -> Option<Monotonic> {
         let deadlines = self.deadlines.find()?;
-        deadlines.get(deadlines.key(uri, host), now)
+        deadlines.get(target.key(&deadlines), now)
     }
 
     /// The family that a URL was charged to, if that is known.
-    fn family(&self, (uri, host): (&Uri, Option<&str>)) -> Option<Arc<str>> {
+    fn family(&self, target: Target<'_>) -> Option<Arc<str>> {
         let deadlines = self.deadlines.find()?;
-        deadlines.family(deadlines.key(uri, host))
+        deadlines.family(target.key(&deadlines))
     }
 
     fn record(
         &mut self,
-        target: Option<(&Uri, Option<&str>)>,
+        target: Option<Target<'_>>,
         until: Monotonic,
         family: Option<&Arc<str>>,
         now: Monotonic,
     ) {
         let Some(deadlines) = self.deadlines.find() else { return };
-        let Some(key) = target.map(|(uri, host)| deadlines.key(uri, host)).or(self.key) else { return };
+        // A key that was made before the call stands where no gate kept the URL, nor the response names another.
+        let Some(key) = target.map(|target| target.key(&deadlines)).or(self.key) else { return };
         // Where a budget is in scope, copies of one logical request (as hedging makes them) are known as such.
         let before = std::mem::replace(self.recorded, true);
         let again = scope::records().unwrap_or_default() || before;

@@ -64,6 +64,7 @@ mod layer;
 mod logical;
 mod saved;
 mod service;
+mod target;
 mod wait;
 
 pub use future::RetryAfterFuture;

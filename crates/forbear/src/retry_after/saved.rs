@@ -6,14 +6,15 @@ use forbear_core::retry::{self, History};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
+use http::Request;
 use http::request::Parts;
-use http::{Request, Uri};
 
+use super::target::Target;
+use crate::Error;
 use crate::body::{Replay, Tape};
 use crate::budget::{self, scope};
 use crate::error::{BudgetExhausted, Cooling, Spent};
 use crate::extensions::Turn;
-use crate::{Error, host};
 
 /// A request that may be sent again, and what its logical request has been through.
 pub(super) struct Saved<S, B> {
@@ -64,9 +65,9 @@ impl<S, B> Saved<S, B> {
         retry::is_safe_to_repeat(&self.head.method, &self.head.headers)
     }
 
-    /// Its URL, and the `Host` field that stands for one without a host.
-    pub(super) fn target(&self) -> (&Uri, Option<&str>) {
-        (&self.head.uri, host::of(&self.head.uri, &self.head.headers))
+    /// What it is sent to.
+    pub(super) fn target(&self) -> Target<'_> {
+        Target::of(&self.head.uri, &self.head.headers, &self.head.extensions)
     }
 
     pub(super) fn saw(&mut self, signal: &Arc<Said>) {
@@ -136,7 +137,7 @@ impl<S, B> Saved<S, B> {
 
     /// The deadline of an earlier logical request stands, and waiting for it is impossible.
     pub(super) fn refused_until(&self, until: Monotonic, family: Option<Arc<str>>) -> Cooling {
-        let (uri, host) = self.target();
+        let Target { uri, host, .. } = self.target();
         let family = family.unwrap_or_else(|| uri.host().or(host).unwrap_or_default().into());
         Cooling::recorded(until, RedactedUrl::of(uri), family)
     }

@@ -10,6 +10,7 @@ use tower_service::Service;
 use super::future::RetryAfterFuture;
 use super::layer::RetryAfterLayer;
 use super::saved::Saved;
+use super::target::Target;
 use crate::body::{BoxError, Replay};
 use crate::error::Cooling;
 use crate::{Error, NoWait, beneath, clock, host};
@@ -61,7 +62,7 @@ where
         let deadlines = &*self.layer.deadlines;
         let id = deadlines.id();
         let limit = self.layer.replay_limit.filter(|_| request.extensions().get::<NoWait>().is_none());
-        let key = || deadlines.key(request.uri(), host::of(request.uri(), request.headers()));
+        let key = || Target::of(request.uri(), request.headers(), request.extensions()).key(deadlines);
         let recorded = if deadlines.is_empty() { None } else { deadlines.get(key(), clock::now()) };
         let Some(limit) = limit else {
             if let Some(until) = recorded {

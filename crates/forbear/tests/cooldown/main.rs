@@ -6,6 +6,7 @@ mod charged;
 mod events;
 mod gate;
 mod law;
+mod partitions;
 mod probe;
 
 #[path = "../common/mod.rs"]

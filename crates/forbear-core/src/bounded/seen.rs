@@ -1,12 +1,12 @@
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use foldhash::fast::RandomState;
 
-/// 65,536 bits: ten thousand hosts send one in seven others to the map for nothing.
+/// 65,536 bits: ten thousand keys send one in seven others to the map for nothing.
 const WORDS: usize = 1024;
 
-/// A set of hosts that may say that it holds one which it does not, never the other way round; asked without a lock.
+/// A set of keys that may say that it holds one which it does not, never the other way round; asked without a lock.
 #[derive(Debug)]
 pub(super) struct Seen {
     words: Box<[AtomicU64]>,
@@ -20,24 +20,24 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// Whether `host` may be held; false is certain.
-    pub(super) fn may_hold(&self, host: &str) -> bool {
-        let (at, bit) = self.place(host);
+    /// Whether `key` may be held; false is certain.
+    pub(super) fn may_hold(&self, key: &(impl Hash + ?Sized)) -> bool {
+        let (at, bit) = self.place(key);
         self.words.get(at).is_some_and(|word| word.load(Ordering::Acquire) & bit != 0)
     }
 
-    pub(super) fn hold(&self, host: &str) {
-        let (at, bit) = self.place(host);
+    pub(super) fn hold(&self, key: &(impl Hash + ?Sized)) {
+        let (at, bit) = self.place(key);
         if let Some(word) = self.words.get(at) {
             word.fetch_or(bit, Ordering::Release);
         }
     }
 
-    /// Forgets all but `hosts`, which are held all the while. Nothing else may be added meanwhile.
-    pub(super) fn hold_only<'h>(&self, hosts: impl Iterator<Item = &'h Box<str>>) {
+    /// Forgets all but `keys`, which are held all the while. Nothing else may be added meanwhile.
+    pub(super) fn hold_only<'k, K: Hash + 'k>(&self, keys: impl Iterator<Item = &'k K>) {
         let mut kept = vec![0_u64; WORDS];
-        for host in hosts {
-            let (at, bit) = self.place(host);
+        for key in keys {
+            let (at, bit) = self.place(key);
             if let Some(word) = kept.get_mut(at) {
                 *word |= bit;
             }
@@ -47,9 +47,9 @@ impl Seen {
         }
     }
 
-    /// The word and the bit of a host.
-    fn place(&self, host: &str) -> (usize, u64) {
-        let hash = self.hasher.hash_one(host);
+    /// The word and the bit of a key.
+    fn place(&self, key: &(impl Hash + ?Sized)) -> (usize, u64) {
+        let hash = self.hasher.hash_one(key);
         let at = usize::try_from(hash >> 32).unwrap_or_default() & WORDS.saturating_sub(1);
         (at, 1 << (hash & 63))
     }

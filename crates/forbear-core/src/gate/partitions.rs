@@ -1,0 +1,55 @@
+//! The parts of a family that have limits of their own.
+
+use std::sync::Arc;
+
+use crate::bounded::{Bounded, Rests};
+use crate::partition::Partition;
+use crate::time::Monotonic;
+
+use super::engine::Gate;
+
+/// The label of the part that is shared by those that found no room.
+const OVERFLOW: &str = "other";
+
+/// Parts by key. One has a gate only after a signal of its own.
+pub(super) type Partitions = Bounded<Partition, Gate>;
+
+impl Rests for Gate {
+    fn is_idle(&self, now: Monotonic) -> bool {
+        Self::is_idle(self, now)
+    }
+
+    fn is_open(&self) -> bool {
+        Self::is_open(self)
+    }
+}
+
+impl Gate {
+    /// The gate of a part of this family, where it has one: only after a signal of its own.
+    #[must_use]
+    #[inline]
+    pub fn partition(&self, partition: Partition) -> Option<Arc<Self>> {
+        self.partitions.get().and_then(|partitions| partitions.get(&partition))
+    }
+
+    /// The gate of a part of this family, made where it has none. At most 10,000; idle ones make room, and what finds none
+    /// shares one.
+    #[must_use]
+    pub fn partition_for(&self, partition: Partition, now: Monotonic) -> Arc<Self> {
+        let part = |label: &str| Self::part_of(self, label);
+        let partitions = self.partitions.get_or_init(|| Box::new(Bounded::new(part(OVERFLOW))));
+        partitions.make(&partition, now, || part(&partition.to_string()))
+    }
+
+    /// The gates of all parts that have one.
+    #[must_use]
+    pub fn partitions(&self) -> Vec<Arc<Self>> {
+        self.partitions.get().map(|partitions| partitions.all()).unwrap_or_default()
+    }
+
+    /// Which part of its family it is the gate of; `None` for the family itself.
+    #[must_use]
+    pub fn partition_label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+}
