@@ -1,7 +1,7 @@
 //! Whose limit a request counts against, where a family's limits are per credential.
 
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 
@@ -14,8 +14,17 @@ impl Partition {
     /// The partition of this credential, tenant or whatever a vendor counts by. Hashed at once.
     #[must_use]
     pub fn of(key: impl AsRef<[u8]>) -> Self {
+        Self::hash(key.as_ref())
+    }
+
+    /// The partition of one route of a family, by its path.
+    pub(crate) fn of_route(path: &str) -> Self {
+        Self::hash(&('r', path))
+    }
+
+    fn hash(key: &(impl Hash + ?Sized)) -> Self {
         static KEY: OnceLock<RandomState> = OnceLock::new();
-        let hash = KEY.get_or_init(RandomState::new).hash_one(key.as_ref());
+        let hash = KEY.get_or_init(RandomState::new).hash_one(key);
         Self(NonZeroU64::new(hash).unwrap_or(NonZeroU64::MAX))
     }
 

@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
-use forbear_core::gate::{Act, Event, Gate};
+use forbear_core::gate::{Act, Event, Gate, Observed};
+
+/// Emits what came of an observed answer.
+pub(crate) fn emit_observed(gate: &Gate, observed: &Observed) {
+    emit(gate, &observed.family_events);
+    emit(observed.apart.as_deref().unwrap_or(gate), &observed.events);
+}
 
 /// Emits what a gate has to say.
 pub(crate) fn emit(gate: &Gate, events: &[Event]) {
@@ -36,6 +42,11 @@ pub(crate) fn emit(gate: &Gate, events: &[Event]) {
                 pace,
                 route = struck.as_ref().map(|struck| &*struck.route),
                 "family recovers"
+            ),
+            Event::DeadRoute { route } => tracing::warn!(
+                family,
+                route = &**route,
+                "route is refused while its family is served; it has a gate of its own until it is accepted"
             ),
             Event::Operator(acted) => tracing::info!(
                 family,

@@ -7,7 +7,7 @@ use crate::time::Monotonic;
 
 use super::ask::Ask;
 use super::decision::{Decision, Refusal};
-use super::event::{Effect, Event, Outcome};
+use super::event::{Effect, Event, Observed, Outcome};
 use super::listen::Listeners;
 use super::partitions::Partitions;
 use super::queue::Key;
@@ -32,21 +32,12 @@ pub struct Gate {
     pub(super) label: Option<Box<str>>,
     listeners: Option<Arc<Listeners>>,
     pub(super) partitions: OnceLock<Box<Partitions>>,
+    /// A bit for each route that was refused of late.
+    pub(super) suspects: AtomicU64,
     /// Open or not, epoch and generation: all that the happy path reads.
     word: AtomicU64,
     state: Mutex<State>,
     shards: Mutex<Vec<Arc<Shard>>>,
-}
-
-/// What came of an observed answer.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// What it changed.
-    pub effect: Effect,
-    /// The end of its cool-down; `None` while none runs.
-    pub retry_at: Option<Monotonic>,
-    /// What an operator is to be told.
-    pub events: Vec<Event>,
 }
 
 /// One in so many answers of an open gate is timed; the first ones all are.
@@ -95,6 +86,7 @@ impl Gate {
             label,
             listeners,
             partitions: OnceLock::new(),
+            suspects: AtomicU64::new(0),
             word: AtomicU64::new(word(true, 0, 0)),
             state: Mutex::new(State::new(id, settings)),
             shards: Mutex::new(Vec::new()),
@@ -227,7 +219,12 @@ impl Gate {
             (effect, retry_at)
         });
         self.count_answer(ticket, outcome);
-        Observed { effect, retry_at, events }
+        if effect == Effect::DeadRoute
+            && let Some(observed) = self.strike_apart(ticket, outcome, now)
+        {
+            return Observed { family_events: events, ..observed };
+        }
+        Observed { effect, retry_at, events, apart: None, family_events: Vec::new() }
     }
 
     /// Takes a place in the queue of those that wait. `not_before` is a time the caller was told itself, `jitter` its
@@ -251,6 +248,7 @@ impl Gate {
         let answer = with(&mut state);
         let open = matches!(state.phase, Phase::Open) && state.pause.is_none();
         self.word.store(word(open, state.epoch, state.generation), Ordering::Release);
+        self.publish_routes(&state);
         let events = std::mem::take(&mut state.events);
         let wakers = std::mem::take(&mut state.wakers);
         let spent = std::mem::take(&mut state.spent);

@@ -3,7 +3,10 @@ use std::time::Duration;
 
 use crate::signal::Scope;
 
+use crate::time::Monotonic;
+
 use super::decision::Struck;
+use super::engine::Gate;
 use super::operator::Acted;
 
 /// Something an operator is told: forbear logs one WARN per strike and one INFO per recovery.
@@ -34,6 +37,11 @@ pub enum Event {
         /// Attempts per second that recovery begins with.
         pace: f64,
     },
+    /// A route was refused again and again while others were served: it has a gate of its own until it is accepted.
+    DeadRoute {
+        /// Its path.
+        route: Box<str>,
+    },
     /// An operator acted.
     Operator(Arc<Acted>),
 }
@@ -61,6 +69,22 @@ impl Outcome<'_> {
     }
 }
 
+/// What came of an observed answer.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// What it changed.
+    pub effect: Effect,
+    /// The end of its cool-down; `None` while none runs.
+    pub retry_at: Option<Monotonic>,
+    /// What an operator is to be told of the gate that decided.
+    pub events: Vec<Event>,
+    /// The gate that was struck instead of the family's, where the route is apart from it from now on; `events` and
+    /// `retry_at` are that gate's.
+    pub apart: Option<Arc<Gate>>,
+    /// What an operator is to be told of the family's gate besides.
+    pub family_events: Vec<Event>,
+}
+
 /// What an observed answer changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -75,4 +99,6 @@ pub enum Effect {
     Recovered,
     /// It ended the probe's lease without news.
     ProbeEnded,
+    /// The route that met it is apart from its family from now on; the family is open to others.
+    DeadRoute,
 }

@@ -15,6 +15,7 @@
 mod admission;
 mod ask;
 mod attempt_time;
+mod dead_route;
 mod decision;
 mod engine;
 mod event;
@@ -39,9 +40,10 @@ mod view;
 mod waiting;
 
 pub use ask::{Ask, GrantId, Priority};
+pub use dead_route::Suspect;
 pub use decision::{Decision, Refusal, RefusalCause, Struck};
-pub use engine::{Gate, Observed, answered_open};
-pub use event::{Effect, Event, Outcome};
+pub use engine::{Gate, answered_open};
+pub use event::{Effect, Event, Observed, Outcome};
 pub use ladder::{Ladder, TOP_LEVEL};
 pub use listen::{Hears, Listeners};
 pub use merge::{Merged, Transition};

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::signal::clean;
 use crate::time::Monotonic;
 
+use super::dead_route::Routes;
 use super::engine::Gate;
 use super::event::Event;
 use super::state::{Cooldown, State};
@@ -106,6 +107,9 @@ impl Gate {
     /// Forgets everything that was held against the family: a new epoch at level 0, in recovery without a known
     /// pace. Answers of the older epoch change nothing. A pause goes on.
     pub fn clear(&self, by: Operator, now: Monotonic) -> Vec<Event> {
+        for partition in self.partitions() {
+            let _ = partition.act(Act::Clear, by.clone(), now, |state, _| state.clear(now));
+        }
         let events = self.act(Act::Clear, by, now, |state, _| state.clear(now));
         CLEARS.fetch_add(1, Ordering::AcqRel);
         events
@@ -161,6 +165,12 @@ impl State {
     }
 
     fn clear(&mut self, now: Monotonic) {
+        self.routes = Routes::default();
+        self.forgive(now);
+    }
+
+    /// A new epoch at level 0, in recovery without a known pace.
+    pub(super) fn forgive(&mut self, now: Monotonic) {
         self.epoch = self.epoch.wrapping_add(1);
         self.generation = self.generation.wrapping_add(1);
         self.counted = 0;

@@ -36,9 +36,14 @@ impl Gate {
     /// shares one.
     #[must_use]
     pub fn partition_for(&self, partition: Partition, now: Monotonic) -> Arc<Self> {
+        self.partition_named(partition, &partition.to_string(), now)
+    }
+
+    /// The same; `label` is what it is called where it is made.
+    pub(super) fn partition_named(&self, partition: Partition, label: &str, now: Monotonic) -> Arc<Self> {
         let part = |label: &str| Self::part_of(self, label);
         let partitions = self.partitions.get_or_init(|| Box::new(Bounded::new(part(OVERFLOW))));
-        partitions.make(&partition, now, || part(&partition.to_string()))
+        partitions.make(&partition, now, || part(label))
     }
 
     /// The gates of all parts that have one.

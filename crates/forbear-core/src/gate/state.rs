@@ -6,6 +6,7 @@ use crate::living::Id;
 use crate::time::Monotonic;
 
 use super::attempt_time::AttemptTime;
+use super::dead_route::Routes;
 use super::decision::{Refusal, RefusalCause, Struck};
 use super::event::Event;
 use super::ladder::TOP_LEVEL;
@@ -57,6 +58,7 @@ pub(super) struct State {
     pub(super) numbers: u64,
     /// Grants given in this recovery and not used yet.
     pub(super) grants: Vec<u64>,
+    pub(super) routes: Routes,
     pub(super) tallies: Tallies,
     /// What an operator is to be told; taken by whoever holds the lock.
     pub(super) events: Vec<Event>,
@@ -129,6 +131,7 @@ impl State {
             queue: Queue::default(),
             numbers: 0,
             grants: Vec::new(),
+            routes: Routes::default(),
             tallies: Tallies::default(),
             events: Vec::new(),
             wakers: Vec::new(),

@@ -36,6 +36,9 @@ impl State {
         if ticket.generation != self.generation {
             return self.extend(signal, now);
         }
+        if self.route_refused(route, now) {
+            return Effect::DeadRoute;
+        }
         let blind = accepted < if signal.delay.is_some() { 1 } else { ACCEPTED_WITHOUT_DELAY };
         let level = self.level(now);
         let closed = matches!(signal.class, Class::Exhausted | Class::Blocked);

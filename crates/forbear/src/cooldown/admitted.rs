@@ -88,7 +88,7 @@ impl Admitted {
         self.pending = None;
         let ticket = self.partition.take().map_or_else(|| partition.foreign(self.sent), |ticket| *ticket);
         let observed = partition.observe(&ticket, Outcome::Bad(signal, route), clock::now());
-        events::emit(partition, &observed.events);
+        events::emit_observed(partition, &observed);
         self.settle(false);
         observed
     }
@@ -107,7 +107,7 @@ fn settle(ticket: &Ticket, good: bool) {
 fn observe(ticket: &Ticket, outcome: Outcome<'_>) -> Option<Observed> {
     let gate = Gate::of(ticket)?;
     let observed = gate.observe(ticket, outcome, clock::now());
-    events::emit(&gate, &observed.events);
+    events::emit_observed(&gate, &observed);
     Some(observed)
 }
 

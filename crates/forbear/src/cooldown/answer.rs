@@ -187,7 +187,9 @@ impl Look {
             }
             verdict => {
                 let good = matches!(verdict, Verdict::Good);
-                settle_plain(good, from, admitted);
+                // A good answer of another family says nothing about the one that was asked.
+                let own = matches!(charged_to(from, false, admitted), Charged::Admitting);
+                settle_plain(good && own, admitted, origin);
                 head.extensions.insert(NoSignal);
             }
         }
@@ -220,14 +222,15 @@ fn settle_signal(
         Charged::Admitting => {
             let gate = admitted.gate();
             let observed = admitted.settle_signal(signal, &route);
-            (gate, observed)
+            let apart = observed.as_ref().and_then(|observed| observed.apart.clone());
+            (apart.or(gate), observed)
         }
         Charged::Other(gate) => {
             let sent = admitted.sent();
             admitted.settle(false);
             let observed = gate.observe(&gate.foreign(sent), Outcome::Bad(signal, &route), clock::now());
-            events::emit(&gate, &observed.events);
-            (Some(gate), Some(observed))
+            events::emit_observed(&gate, &observed);
+            (Some(observed.apart.clone().unwrap_or(gate)), Some(observed))
         }
         Charged::Nobody => {
             admitted.settle(false);
@@ -236,10 +239,21 @@ fn settle_signal(
     }
 }
 
-fn settle_plain(good: bool, from: Answerer<'_>, admitted: &mut Admitted) {
-    // A good answer of another family says nothing about the one that was asked.
-    let own = matches!(charged_to(from, false, admitted), Charged::Admitting);
-    admitted.settle(good && own);
+/// Settles an answer of the family that was asked, and no signal.
+#[inline]
+pub(super) fn settle_plain(good: bool, admitted: &mut Admitted, origin: &Origin) {
+    if good && origin.suspect {
+        accepted(admitted, origin);
+    }
+    admitted.settle(good);
+}
+
+/// A route that was refused of late is accepted.
+#[cold]
+fn accepted(admitted: &Admitted, origin: &Origin) {
+    if let Some(gate) = admitted.gate() {
+        gate.route_accepted(origin.uri.path());
+    }
 }
 
 /// Whom an answer is charged to.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use forbear_core::dialect::Dialect;
-use forbear_core::families::FamiliesId;
-use forbear_core::gate::{Ask, Decision, Gate, Outcome, Priority, Refusal, Ticket};
+use forbear_core::families::{FamiliesId, Member};
+use forbear_core::gate::{Ask, Decision, Gate, Outcome, Priority, Refusal, Suspect, Ticket};
 use forbear_core::partition::Partition;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
@@ -15,7 +15,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::admitted::Admitted;
-use super::answer::{Judged, Look, is_good, is_plain, judge};
+use super::answer::{Judged, Look, is_good, is_plain, judge, settle_plain};
 use crate::body::{BoxError, Peek, Peeked};
 use crate::budget;
 use crate::error::Cooling;
@@ -81,6 +81,8 @@ pub(super) struct Origin {
     pub(super) partition: Option<Partition>,
     /// Whether a signal that does not state its scope is about that alone.
     pub(super) per_partition: bool,
+    /// Whether its route was refused of late, so that it matters that it is accepted.
+    pub(super) suspect: bool,
     /// Whether its answers are looked at.
     pub(super) observed: bool,
     /// Whether nothing is refused or delayed.
@@ -90,12 +92,40 @@ pub(super) struct Origin {
 impl Origin {
     #[inline]
     pub(super) const fn new(uri: Uri, families: FamiliesId, dialect: Dialect) -> Self {
-        Self { uri, families, dialect, partition: None, per_partition: false, observed: true, shadow: false }
+        Self {
+            uri,
+            families,
+            dialect,
+            partition: None,
+            per_partition: false,
+            suspect: false,
+            observed: true,
+            shadow: false,
+        }
     }
 
     #[inline]
     pub(super) fn of(self, partition: Option<Partition>, per_partition: bool) -> Self {
         Self { partition, per_partition, ..self }
+    }
+
+    /// The route was refused of late. Where it is apart from its family, its own gate is asked besides the family's, and a
+    /// signal is about that alone.
+    #[cold]
+    pub(super) fn suspect(
+        self,
+        suspect: Suspect,
+        partition: Option<Partition>,
+        member: &Member,
+    ) -> (Self, Option<Arc<Gate>>) {
+        let this = Self { suspect: true, ..self };
+        match suspect.gate {
+            Some(apart) => (this.of(Some(suspect.route), true), Some(apart)),
+            None => {
+                let part = partition.and_then(|partition| member.gate.partition(partition));
+                (this.of(partition, member.per_partition), part)
+            }
+        }
     }
 
     #[inline]
@@ -160,7 +190,7 @@ where
                     this.admitted.polled = true;
                     match ready!(attempt.poll(cx)) {
                         Ok(response) if is_plain(&response, this.admitted, this.origin) => {
-                            this.admitted.settle(is_good(response.status()));
+                            settle_plain(is_good(response.status()), this.admitted, this.origin);
                             Next::Return(Ok(response.map(Peeked::plain)))
                         }
                         Ok(response) => match judge(response, this.admitted, this.origin) {

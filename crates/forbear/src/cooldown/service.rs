@@ -86,11 +86,16 @@ where
                 return CooldownFuture::sent(self.inner.call(request), admitted, origin.in_shadow(shadow));
             }
         };
-        let partition = whose(&request, member);
-        let origin = Origin::new(request.uri().clone(), families, member.dialect.clone())
-            .of(partition, member.per_partition)
-            .in_shadow(shadow);
-        let part = partition.and_then(|partition| member.gate.partition(partition));
+        let suspect = member.gate.suspect(request.uri().path());
+        let origin = Origin::new(request.uri().clone(), families, member.dialect.clone()).in_shadow(shadow);
+        let (origin, part) = match suspect {
+            None => {
+                let partition = whose(&request, member);
+                let part = partition.and_then(|partition| member.gate.partition(partition));
+                (origin.of(partition, member.per_partition), part)
+            }
+            Some(suspect) => origin.suspect(suspect, whose(&request, member), member),
+        };
         let admitted = match &part {
             None => member.gate.admit_open(now).map(|ticket| Admitted::new(Some(ticket), now)),
             Some(part) => both_open(&member.gate, part, now),

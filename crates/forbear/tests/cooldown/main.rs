@@ -3,6 +3,7 @@
 mod answers;
 mod bodies;
 mod charged;
+mod dead_route;
 mod events;
 mod gate;
 mod law;
