@@ -106,21 +106,20 @@ pub struct Suspect {
 }
 
 impl Gate {
-    /// Whether it matters that `path` is accepted, or refused, because a route of the family was refused of late; one atomic
-    /// load where none was. Who never asks has no dead routes.
+    /// Whether any route of the family was refused of late, so that [`Gate::suspect`] is to be asked: one atomic load.
     #[must_use]
     #[inline]
-    pub fn suspect(&self, path: &str) -> Option<Suspect> {
-        match self.suspects.load(Ordering::Acquire) {
-            0 => None,
-            bits => self.suspect_among(bits, path),
-        }
+    pub fn has_suspects(&self) -> bool {
+        self.suspects.load(Ordering::Acquire) != 0
     }
 
+    /// Whether it matters that `path` is accepted, or refused. Who never asks has no dead routes.
+    #[must_use]
     #[cold]
-    fn suspect_among(&self, bits: u64, path: &str) -> Option<Suspect> {
+    pub fn suspect(&self, path: &str) -> Option<Suspect> {
         let route = Partition::of_route(path);
-        (bits & bit(route) != 0).then(|| Suspect { route, gate: self.partition(route) })
+        (self.suspects.load(Ordering::Acquire) & bit(route) != 0)
+            .then(|| Suspect { route, gate: self.partition(route) })
     }
 
     /// An attempt on `path` got a good answer: where it was apart, it is a route of its family again.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use forbear_core::dialect::Dialect;
-use forbear_core::families::{FamiliesId, Member};
-use forbear_core::gate::{Ask, Decision, Gate, Outcome, Priority, Refusal, Suspect, Ticket};
+use forbear_core::families::FamiliesId;
+use forbear_core::gate::{Ask, Decision, Gate, Outcome, Priority, Refusal, Ticket};
 use forbear_core::partition::Partition;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
@@ -101,30 +101,6 @@ impl Origin {
             suspect: false,
             observed: true,
             shadow: false,
-        }
-    }
-
-    #[inline]
-    pub(super) fn of(self, partition: Option<Partition>, per_partition: bool) -> Self {
-        Self { partition, per_partition, ..self }
-    }
-
-    /// The route was refused of late. Where it is apart from its family, its own gate is asked besides the family's, and a
-    /// signal is about that alone.
-    #[cold]
-    pub(super) fn suspect(
-        self,
-        suspect: Suspect,
-        partition: Option<Partition>,
-        member: &Member,
-    ) -> (Self, Option<Arc<Gate>>) {
-        let this = Self { suspect: true, ..self };
-        match suspect.gate {
-            Some(apart) => (this.of(Some(suspect.route), true), Some(apart)),
-            None => {
-                let part = partition.and_then(|partition| member.gate.partition(partition));
-                (this.of(partition, member.per_partition), part)
-            }
         }
     }
 

@@ -1,8 +1,9 @@
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use forbear_core::dialect::Dialect;
 use forbear_core::families::{FamiliesId, FamilyName, Found, Member, Snapshot};
-use forbear_core::gate::Gate;
+use forbear_core::gate::{Gate, Suspect};
 use forbear_core::partition::Partition;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
@@ -63,7 +64,10 @@ where
                 let origin = match other {
                     Found::Healthy => {
                         let uri = whole(request.uri(), host);
-                        Origin::new(uri, families, Dialect::standard()).of(stated(&request), false)
+                        Origin {
+                            partition: stated(&request),
+                            ..Origin::new(uri, families, Dialect::standard())
+                        }
                     }
                     Found::PassThrough => unobserved(&request, families),
                     _ if shadow => {
@@ -86,15 +90,16 @@ where
                 return CooldownFuture::sent(self.inner.call(request), admitted, origin.in_shadow(shadow));
             }
         };
-        let suspect = member.gate.suspect(request.uri().path());
-        let origin = Origin::new(request.uri().clone(), families, member.dialect.clone()).in_shadow(shadow);
-        let (origin, part) = match suspect {
-            None => {
-                let partition = whose(&request, member);
-                let part = partition.and_then(|partition| member.gate.partition(partition));
-                (origin.of(partition, member.per_partition), part)
-            }
-            Some(suspect) => origin.suspect(suspect, whose(&request, member), member),
+        let Whose { partition, per_partition, part, suspect } = whose(&request, member);
+        let origin = Origin {
+            uri: request.uri().clone(),
+            families,
+            dialect: member.dialect.clone(),
+            partition,
+            per_partition,
+            suspect,
+            observed: true,
+            shadow,
         };
         let admitted = match &part {
             None => member.gate.admit_open(now).map(|ticket| Admitted::new(Some(ticket), now)),
@@ -132,13 +137,41 @@ fn unobserved<B>(request: &Request<B>, families: FamiliesId) -> Origin {
     Origin::new(request.uri().clone(), families, Dialect::standard()).unobserved()
 }
 
-/// Whose limit a request counts against: as it says itself, else as its family reads a header.
+/// Whose limit a request counts against.
+struct Whose {
+    partition: Option<Partition>,
+    /// Whether a signal that does not state its scope is about that alone.
+    per_partition: bool,
+    /// The gate of the partition, where that has one.
+    part: Option<Arc<Gate>>,
+    /// Whether it matters that its route is accepted.
+    suspect: bool,
+}
+
 #[inline]
-fn whose<B>(request: &Request<B>, member: &Member) -> Option<Partition> {
-    stated(request).or_else(|| {
+fn whose<B>(request: &Request<B>, member: &Member) -> Whose {
+    if member.gate.has_suspects()
+        && let Some(Suspect { route, gate }) = member.gate.suspect(request.uri().path())
+    {
+        // A route that is apart from its family is a part of it like any other.
+        if gate.is_some() {
+            return Whose { partition: Some(route), per_partition: true, part: gate, suspect: true };
+        }
+        return Whose { suspect: true, ..parted(request, member) };
+    }
+    parted(request, member)
+}
+
+/// By credential: as the request says itself, else as its family reads a header.
+#[inline]
+fn parted<B>(request: &Request<B>, member: &Member) -> Whose {
+    let by_header = || {
         let header = member.partition_header.as_ref()?;
         request.headers().get(header).map(Partition::of)
-    })
+    };
+    let partition = stated(request).or_else(by_header);
+    let part = partition.and_then(|partition| member.gate.partition(partition));
+    Whose { partition, per_partition: member.per_partition, part, suspect: false }
 }
 
 #[inline]
