@@ -1,11 +1,9 @@
 //! One caller goes away at each of its polls in turn, alone or among others, who are served all the same.
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-
 use crate::caller::Caller;
 use crate::client::{Act, Plan, answer, limited};
 use crate::common::MS;
+use crate::crowd::all;
 use crate::seeds::on_a_paused_clock;
 use crate::world::{Layers, Stands, World, gate};
 
@@ -22,20 +20,12 @@ async fn each(layers: Layers, stands: Stands, script: &[Act]) {
             let other = Caller { body: SLOW, ..Caller::new(layers) };
             let victim = Caller { polls, late, ..other };
             let others = (0..others).map(|_| other);
-            let calls: FuturesUnordered<_> = std::iter::once(victim)
-                .chain(others)
-                .enumerate()
-                .map(async |(who, caller)| (who, caller.call(&world).await))
-                .collect();
-            let ended: Vec<_> = calls.collect().await;
+            let callers = std::iter::once(victim).chain(others);
+            let mut ended = all(callers.map(|caller| caller.call(&world))).await.into_iter();
             world.assert_nothing_is_held(&context);
-            let mut stayed = false;
-            for (who, end) in ended {
-                if who == 0 {
-                    stayed = end.is_some();
-                } else if layers == Layers::All {
-                    assert_eq!(end.flatten().unwrap(), 200, "{context}");
-                }
+            let stayed = ended.next().unwrap().is_some();
+            if layers == Layers::All {
+                assert!(ended.all(|end| end.flatten().unwrap() == 200), "{context}");
             }
             world.assert_it_heals(&context).await;
             if stayed {

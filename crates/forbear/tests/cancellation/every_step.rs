@@ -1,11 +1,9 @@
 //! The client panics at each of its steps in turn: when it is made ready, called, polled, and when a body is read.
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-
 use crate::caller::Caller;
 use crate::client::{Act, Plan, answer, limited};
 use crate::common::MS;
+use crate::crowd::all;
 use crate::seeds::on_a_paused_clock;
 use crate::world::{Layers, Stands, World, gate};
 
@@ -19,8 +17,7 @@ async fn each(layers: Layers, stands: Stands, script: &[Act]) {
             let world = World::new(stands, gate(), script.iter().copied()).await;
             world.client.trouble(1, [step]);
             let caller = Caller { body: SLOW, ..Caller::new(layers) };
-            let calls: FuturesUnordered<_> = (0..callers).map(|_| caller.call(&world)).collect();
-            let ended: Vec<_> = calls.collect().await;
+            let ended = all((0..callers).map(|_| caller.call(&world))).await;
             let over = world.client.steps() <= step;
             world.assert_nothing_is_held(&context);
             let panicked = ended.iter().filter(|end| end.is_none()).count();

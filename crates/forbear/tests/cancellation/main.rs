@@ -11,5 +11,7 @@ mod world;
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/crowd.rs"]
+mod crowd;
 #[path = "../common/seeds.rs"]
 mod seeds;

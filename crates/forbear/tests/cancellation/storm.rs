@@ -4,12 +4,11 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use fastrand::Rng;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 
 use crate::caller::Caller;
 use crate::client::{Act, Plan, answer, fails, hangs, limited};
 use crate::common::MS;
+use crate::crowd::all;
 use crate::seeds;
 use crate::world::{Layers, Stands, URLS, World, gate};
 
@@ -75,8 +74,7 @@ async fn storm(seed: u64) {
     world.client.trouble(rng.usize(0..3), faults);
     let callers: Vec<_> = (0..rng.usize(1..12)).map(|_| caller(layers, &mut rng)).collect();
     // An answer, an error, a panic or none of them: what counts is what is left behind.
-    let calls: FuturesUnordered<_> = callers.iter().map(|caller| caller.call(&world)).collect();
-    let _: Vec<_> = calls.collect().await;
+    let _ = all(callers.iter().map(|caller| caller.call(&world))).await;
     let context = format!("seed {seed}, {layers:?}, {stands:?}");
     world.assert_nothing_is_held(&context);
     world.attempts = None;
