@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::signal::clean;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::of_the_process;
 use crate::time::Monotonic;
 
 use super::engine::Gate;
@@ -88,7 +89,9 @@ impl Act {
     }
 }
 
-static CLEARS: AtomicU64 = AtomicU64::new(0);
+of_the_process! {
+    static CLEARS: AtomicU64 = AtomicU64::new(0);
+}
 
 /// How often any gate of the process was cleared: whoever keeps deadlines beside the gates drops them when it changes.
 #[must_use]

@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use crate::time::Monotonic;
-
 use crate::living::Id;
+use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use crate::sync::of_each_thread;
+use crate::time::Monotonic;
 
 use super::engine::GATES;
 use super::tally::Tally;
@@ -45,8 +45,8 @@ pub(super) struct Served {
     pub(super) total: u64,
 }
 
-thread_local! {
-    static MINE: RefCell<Mine> = const { RefCell::new(Mine(Vec::new())) };
+of_each_thread! {
+    static MINE: RefCell<Mine> = RefCell::new(Mine(Vec::new()));
 }
 
 /// This thread's shards, by the place of their gate.
