@@ -10,6 +10,7 @@ use loom::thread;
 
 use super::engine::Gate;
 use super::place::{Place, Turn};
+use super::shard::{Served, Shard};
 use super::{Ask, Decision, GateSettings, Operator, Outcome};
 use crate::signal::{Class, Signal};
 use crate::sync::model;
@@ -81,6 +82,58 @@ fn no_count_is_lost_when_a_thread_ends() {
         let served = gate.served(0, at(0));
         assert_eq!((served.sent, served.total), (2, 2));
     });
+}
+
+/// What one thread counts, seen by another: of this generation alone, and never less than it was.
+#[test]
+fn counts_are_of_their_generation() {
+    model(|| {
+        let shard = Arc::new(Shard::default());
+        let looks = another(&shard, |shard| {
+            let mut total = 0;
+            for _ in 0..2 {
+                let mut served = Served::default();
+                shard.add_to(&mut served, 2, at(500));
+                assert!(served.sent <= 1, "of the generation before: {served:?}");
+                assert!(
+                    served.first.is_none_or(|first| first == at(500)),
+                    "of the generation before: {served:?}"
+                );
+                assert!((total..=3).contains(&served.total), "{total} before: {served:?}");
+                total = served.total;
+            }
+        });
+        let _ = (shard.sent(1, at(1)), shard.sent(1, at(2)), shard.sent(2, at(500)));
+        looks.join().unwrap();
+        let mut served = Served::default();
+        shard.add_to(&mut served, 2, at(500));
+        assert_eq!((served.sent, served.total, served.first), (1, 3, Some(at(500))));
+    });
+}
+
+/// A time that is taken over is one that was measured.
+#[test]
+fn times_are_taken_over_as_they_were_measured() {
+    model(|| {
+        let shard = Arc::new(Shard::default());
+        let took = |(mean, _, samples): (Duration, Duration, u32)| {
+            assert!(samples <= 2);
+            assert!(samples == 0 || mean == Duration::from_millis(100), "{mean:?} of {samples}");
+        };
+        let takes = another(&shard, move |shard| took(shard.take_times()));
+        for _ in 0..2 {
+            shard.answered_in(Duration::from_millis(100));
+        }
+        takes.join().unwrap();
+        took(shard.take_times());
+    });
+}
+
+/// Another thread than the owner of `shard`. It is the one that is spawned: loom misses orders in which a load of the
+/// first thread comes before a load and a store of a spawned one.
+fn another(shard: &Arc<Shard>, run: impl FnOnce(&Shard) + Send + 'static) -> thread::JoinHandle<()> {
+    let shard = Arc::clone(shard);
+    thread::spawn(move || run(&shard))
 }
 
 /// Waits for `place` without a timer: only a wake-up brings it on.
