@@ -6,6 +6,7 @@
 //!   earlier; the level stays on the ladder and rises by strikes alone;
 //! - a generation never goes back: what was sent before a strike neither strikes nor opens the family again;
 //! - counts agree with what was sent and answered; nobody waits who is not there;
+//! - a configuration that is read again moves nothing;
 //! - no call outlasts its budget, sends more than its attempts, or is never woken;
 //! - in the end nothing is held, and every vendor that is well serves.
 //!
@@ -23,11 +24,13 @@ mod wire;
 mod world;
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use fastrand::Rng;
+use tokio::time::sleep;
 
 use call::Layers;
 use crowd::all;
@@ -37,6 +40,10 @@ const SECOND: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
 
 const SEEDS: u64 = 10_000;
+
+fn boxed<'a>(future: impl Future<Output = ()> + 'a) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
+    Box::pin(future)
+}
 
 async fn run(seed: u64) -> u64 {
     let mut rng = Rng::with_seed(seed);
@@ -53,7 +60,15 @@ async fn run(seed: u64) -> u64 {
     }
     let permits = if rng.bool() { rng.usize(1..4) } else { usize::MAX >> 4 };
     let layers = Layers::new(&world, permits);
-    let _ = all(calls.iter().map(|call| layers.call(call))).await;
+    let configures: Vec<_> = (0..rng.usize(0..3)).map(|_| rng.u32(0..30_000) * MS).collect();
+    let configures = configures.into_iter().map(|after| {
+        let world = Rc::clone(&world);
+        boxed(async move {
+            sleep(after).await;
+            world.configure();
+        })
+    });
+    let _ = all(calls.iter().map(|call| boxed(layers.call(call))).chain(configures)).await;
     world.assert_nothing_is_held();
     layers.assert_all_are_served().await;
     world.assert_nothing_is_held();

@@ -54,21 +54,7 @@ pub(crate) struct Seen {
 
 impl World {
     pub(crate) fn new(families: Vec<Family>) -> Self {
-        let registered = families.iter().filter_map(|family| Some((family.host, family.settings.clone()?)));
-        let registered = registered.map(|(host, settings)| {
-            let ladder = Ladder::new(settings.ladder);
-            let gate = GateSettings::registered()
-                .throttled_ladder(ladder.clone())
-                .overloaded_ladder(ladder)
-                .max_advertised(settings.max_advertised)
-                .attempt_timeout(settings.attempt_timeout)
-                .max_waiters(settings.max_waiters);
-            let gate = match settings.recheck {
-                Some(every) => gate.recheck(every),
-                None => gate,
-            };
-            forbear::Family::new(host).host(host).gate(gate)
-        });
+        let registered = families.iter().filter_map(Family::definition);
         let builder = registered.fold(Families::builder(), forbear::FamiliesBuilder::family);
         let watched = families.into_iter().map(|family| Watched {
             settings: family.settings.clone().unwrap_or_else(Settings::automatic),
@@ -110,6 +96,14 @@ impl World {
         self.watched.iter().find(|watched| watched.family.host == host).expect("it has a vendor")
     }
 
+    /// The configuration is read again, and says what it said: where the families stand they keep standing.
+    pub(crate) fn configure(&self) {
+        let families = self.watched.iter().filter_map(|watched| watched.family.definition());
+        self.families.set(families).unwrap();
+        self.note("configured");
+        self.look();
+    }
+
     /// Looks at every family; what they say must fit what they said before, and what was seen from outside.
     pub(crate) fn look(&self) {
         let health = self.families.health();
@@ -135,6 +129,25 @@ impl World {
                 assert!(health.remaining.is_none_or(|left| left <= 30 * SECOND), "a lease: {health:?}");
             }
         }
+    }
+}
+
+impl Family {
+    /// What is registered; `None` for a host that nobody registers.
+    fn definition(&self) -> Option<forbear::Family> {
+        let settings = self.settings.as_ref()?;
+        let ladder = Ladder::new(settings.ladder.iter().copied());
+        let gate = GateSettings::registered()
+            .throttled_ladder(ladder.clone())
+            .overloaded_ladder(ladder)
+            .max_advertised(settings.max_advertised)
+            .attempt_timeout(settings.attempt_timeout)
+            .max_waiters(settings.max_waiters);
+        let gate = match settings.recheck {
+            Some(every) => gate.recheck(every),
+            None => gate,
+        };
+        Some(forbear::Family::new(self.host).host(self.host).gate(gate))
     }
 }
 

@@ -145,7 +145,10 @@ fn wait(place: &mut Place, now: Monotonic) -> Turn {
 }
 
 fn place(gate: &Arc<Gate>, now: Monotonic) -> Place {
-    gate.place(&Ask::new(now), (now, 0.0), None, now).0.unwrap()
+    match gate.place(&Ask::new(now), (now, 0.0), None, now).0 {
+        Ok(place) => place,
+        Err(refusal) => unreachable!("{refusal:?}"),
+    }
 }
 
 /// A caller that looks and goes to sleep while the gate is cleared is woken.
