@@ -158,6 +158,9 @@ impl State {
             }
             return;
         }
+        // Quiet time ends here; what it took off stays off.
+        let level = self.level(now);
+        self.set_level(level);
         let struck = self.cooldown.struck.clone();
         let by = Some(Arc::clone(acted));
         self.begin_cooldown(Cooldown { from: now, until, advertised: false, struck, by }, now);
