@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::world::World;
 
-/// Strikes and recoveries of a family.
+/// Generations and recoveries of a family.
 pub(crate) type Turns = (u64, u64);
 
 /// Attempts on their way.

@@ -4,9 +4,10 @@
 //! - at most one probe is out per family; nothing is sent while it cools, nor by a request that was told to wait;
 //! - a cool-down is as long as was asked for, never longer than the longest there can be, and its end is never moved
 //!   earlier; the level stays on the ladder and rises by strikes alone;
-//! - a generation never goes back: what was sent before a strike neither strikes nor opens the family again;
+//! - a generation never goes back: what was sent before a strike, or before an operator closed or cleared the family,
+//!   neither strikes nor opens it again;
 //! - counts agree with what was sent and answered; nobody waits who is not there;
-//! - a configuration that is read again moves nothing;
+//! - nothing is sent while an operator pauses a family; a configuration that is read again moves nothing;
 //! - no call outlasts its budget, sends more than its attempts, or is never woken;
 //! - in the end nothing is held, and every vendor that is well serves.
 //!
@@ -17,6 +18,7 @@ mod call;
 #[path = "../../crates/forbear/tests/common/crowd.rs"]
 mod crowd;
 mod flight;
+mod operate;
 mod plan;
 #[path = "../../crates/forbear/tests/common/seeds.rs"]
 mod seeds;
@@ -30,7 +32,6 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use fastrand::Rng;
-use tokio::time::sleep;
 
 use call::Layers;
 use crowd::all;
@@ -60,15 +61,9 @@ async fn run(seed: u64) -> u64 {
     }
     let permits = if rng.bool() { rng.usize(1..4) } else { usize::MAX >> 4 };
     let layers = Layers::new(&world, permits);
-    let configures: Vec<_> = (0..rng.usize(0..3)).map(|_| rng.u32(0..30_000) * MS).collect();
-    let configures = configures.into_iter().map(|after| {
-        let world = Rc::clone(&world);
-        boxed(async move {
-            sleep(after).await;
-            world.configure();
-        })
-    });
-    let _ = all(calls.iter().map(|call| boxed(layers.call(call))).chain(configures)).await;
+    let acts = operate::acts(&mut rng, world.watched.len());
+    let acts = acts.iter().map(|act| boxed(world.operate(act)));
+    let _ = all(calls.iter().map(|call| boxed(layers.call(call))).chain(acts)).await;
     world.assert_nothing_is_held();
     layers.assert_all_are_served().await;
     world.assert_nothing_is_held();

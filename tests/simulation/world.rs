@@ -49,7 +49,12 @@ pub(crate) struct Seen {
     /// Probes whose end the gate does not know yet, and when they were sent.
     pub(crate) probes: Vec<(usize, Duration)>,
     pub(crate) last_probe: Option<Duration>,
-    health: Option<FamilyHealth>,
+    /// The longest cool-down that an operator asked for.
+    pub(crate) cooled: Duration,
+    /// How often an operator closed or cleared it: each may end in a recovery, and begins a generation.
+    pub(crate) recoverable: u64,
+    pub(crate) generations: u64,
+    pub(crate) health: Option<FamilyHealth>,
 }
 
 impl World {
@@ -123,7 +128,9 @@ impl World {
             let seen = watched.seen.borrow();
             let Some(health) = &seen.health else { continue };
             assert_eq!(health.waiting, 0, "{health:?}");
-            assert_eq!(health.signals, seen.signals, "{health:?}");
+            // A signal of before a clear is no news.
+            assert!(health.signals <= seen.signals, "{seen:?}: {health:?}");
+            assert!(health.signals == seen.signals || seen.recoverable > 0, "{seen:?}: {health:?}");
             assert!(seen.probes.is_empty(), "{seen:?}");
             if health.phase == HealthPhase::Probing {
                 assert!(health.remaining.is_none_or(|left| left <= 30 * SECOND), "a lease: {health:?}");
@@ -161,14 +168,15 @@ impl Watched {
         let advertised = seen.hint.min(self.settings.max_advertised);
         let advertised = (advertised + 60 * SECOND).min(advertised.saturating_mul(4)).max(8 * SECOND);
         let ladder = self.settings.ladder.last().copied().unwrap_or_default();
-        advertised.min(self.settings.max_advertised).max(ladder)
+        advertised.min(self.settings.max_advertised).max(ladder).max(seen.cooled)
     }
 
     fn look(&self, health: &FamilyHealth, now: Duration, live: usize) {
         let mut seen = self.seen.borrow_mut();
         assert!(health.level <= 7, "{health:?}");
         assert!(health.waiting <= live.min(self.settings.max_waiters), "of {live} callers: {health:?}");
-        assert!(health.strikes <= health.signals && health.recoveries <= health.strikes, "{health:?}");
+        let closed = health.strikes + seen.recoverable;
+        assert!(health.strikes <= health.signals && health.recoveries <= closed, "{seen:?}: {health:?}");
         assert!(health.signals <= seen.signals, "{seen:?}: {health:?}");
         if self.is_registered() {
             assert_eq!(health.attempts, seen.arrived, "{health:?}");
@@ -208,6 +216,7 @@ impl Watched {
             HealthPhase::Recovering => {
                 assert!(health.pace.is_some_and(|pace| pace.is_finite() && pace > 0.0), "{health:?}");
             }
+            HealthPhase::Paused => assert_eq!(health.remaining, None, "{health:?}"),
             _ => unreachable!("nobody does that here: {health:?}"),
         }
         seen.health = Some(health.clone());
@@ -235,9 +244,10 @@ impl Watched {
         }
     }
 
-    /// How many strikes and recoveries there were when it was looked at last.
+    /// How many generations and recoveries there were when it was looked at last.
     pub(crate) fn turns(&self) -> Turns {
-        self.seen.borrow().health.as_ref().map_or((0, 0), |health| (health.strikes, health.recoveries))
+        let seen = self.seen.borrow();
+        seen.health.as_ref().map_or((0, 0), |health| (health.strikes + seen.generations, health.recoveries))
     }
 
     /// The gate took the outcome of an attempt, or its caller went away.
