@@ -28,7 +28,7 @@ mod world;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -46,6 +46,10 @@ fn boxed<'a>(future: impl Future<Output = ()> + 'a) -> Pin<Box<dyn Future<Output
     Box::pin(future)
 }
 
+/// A clear forgets the recorded deadlines of the whole process. So a run in which an operator clears is played while no
+/// other is. Each run has its thread for itself, so it may hold a lock while it awaits.
+static CLEARS: RwLock<()> = RwLock::new(());
+
 async fn run(seed: u64) -> u64 {
     let mut rng = Rng::with_seed(seed);
     let families = plan::families(&mut rng);
@@ -62,6 +66,9 @@ async fn run(seed: u64) -> u64 {
     let permits = if rng.bool() { rng.usize(1..4) } else { usize::MAX >> 4 };
     let layers = Layers::new(&world, permits);
     let acts = operate::acts(&mut rng, world.watched.len());
+    let clears = acts.iter().any(operate::Act::clears);
+    let _alone = clears.then(|| CLEARS.write().unwrap_or_else(PoisonError::into_inner));
+    let _among_others = (!clears).then(|| CLEARS.read().unwrap_or_else(PoisonError::into_inner));
     let acts = acts.iter().map(|act| boxed(world.operate(act)));
     let _ = all(calls.iter().map(|call| boxed(layers.call(call))).chain(acts)).await;
     world.assert_nothing_is_held();

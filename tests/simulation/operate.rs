@@ -44,6 +44,12 @@ pub(crate) fn acts(rng: &mut Rng, families: usize) -> Vec<Act> {
         .collect()
 }
 
+impl Act {
+    pub(crate) const fn clears(&self) -> bool {
+        matches!(self.what, What::Clear)
+    }
+}
+
 impl World {
     /// Does it, when its time has come. A host that never signalled has no family that could be acted on.
     pub(crate) async fn operate(&self, act: &Act) {
