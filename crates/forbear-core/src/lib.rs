@@ -26,5 +26,6 @@ mod living;
 pub mod partition;
 pub mod retry;
 pub mod signal;
+mod sync;
 pub mod time;
 pub mod url;

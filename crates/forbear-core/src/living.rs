@@ -1,6 +1,8 @@
 //! Living things by number, so that a small value can name one without holding it.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, PoisonError, Weak};
+
+use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A place among the living things of one kind in this process, and a tag that no other thing of the kind ever had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,9 +20,21 @@ struct Places<T> {
     tags: u32,
 }
 
+impl<T> Places<T> {
+    const fn none() -> Self {
+        Self { things: Vec::new(), free: Vec::new(), tags: 0 }
+    }
+}
+
 impl<T> Living<T> {
+    #[cfg(not(all(test, forbear_loom)))]
     pub(crate) const fn new() -> Self {
-        Self(RwLock::new(Places { things: Vec::new(), free: Vec::new(), tags: 0 }))
+        Self(RwLock::new(Places::none()))
+    }
+
+    #[cfg(all(test, forbear_loom))]
+    pub(crate) fn new() -> Self {
+        Self(RwLock::new(Places::none()))
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Places<T>> {
@@ -78,5 +92,34 @@ mod tests {
         assert_eq!(second.place, first.place);
         assert_eq!(living.find(first), None);
         assert_eq!(living.find(*second), Some(second));
+    }
+}
+
+#[cfg(all(test, forbear_loom))]
+mod models {
+    use super::*;
+    use crate::sync::model;
+    use loom::thread;
+
+    /// Who looks for a thing while it goes and another takes its place finds it, or nothing.
+    #[test]
+    fn a_place_that_changes_hands() {
+        model(|| {
+            let living = Arc::new(Living::<Id>::new());
+            let first = living.add(|id| id);
+            let id = *first;
+            let looks = {
+                let living = Arc::clone(&living);
+                thread::spawn(move || living.find(id))
+            };
+            let adds = {
+                let living = Arc::clone(&living);
+                thread::spawn(move || living.add(|id| id))
+            };
+            drop(first);
+            living.remove(id);
+            assert!(looks.join().unwrap().is_none_or(|found| *found == id));
+            assert_ne!(adds.join().unwrap().tag, id.tag);
+        });
     }
 }

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Task::Test => plan::test(),
+        Task::Loom => plan::loom(),
         Task::Bench => plan::bench(),
         Task::Storm { write } => plan::storm(write),
         Task::Ci { after_test } => plan::ci(after_test, plan::has_cargo_deny()),

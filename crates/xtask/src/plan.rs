@@ -20,6 +20,15 @@ pub(crate) fn test() -> Vec<Step> {
     ]
 }
 
+/// What threads share, in every order of their steps. The flag is ours: `--cfg loom` would change tokio.
+pub(crate) fn loom() -> Vec<Step> {
+    vec![
+        Step::cargo("loom", ["test", "--package", "forbear-core", "--lib", "models"])
+            .env("RUSTFLAGS", "--cfg forbear_loom")
+            .hint("docs/testing.md says how to see the order in which a model failed"),
+    ]
+}
+
 /// What the layers cost, beside others.
 pub(crate) fn bench() -> Vec<Step> {
     vec![
@@ -42,6 +51,7 @@ pub(crate) fn storm(write: bool) -> Vec<Step> {
 /// The tests, unless they have just been run, and every other check. Installs cargo-deny where it is missing.
 pub(crate) fn ci(after_test: bool, has_cargo_deny: bool) -> Vec<Step> {
     let mut steps = if after_test { Vec::new() } else { test() };
+    steps.extend(loom());
     steps.push(Step::cargo("fmt", ["fmt", "--all", "--check"]).hint("run `cargo fmt --all`"));
     steps.push(
         Step::cargo(
@@ -96,7 +106,7 @@ mod tests {
 
     #[test]
     fn ci_runs_the_tests_once() {
-        let all = ["tests", "example tests", "fmt", "clippy", "doc", "deny", "instruction limits"];
+        let all = ["tests", "example tests", "loom", "fmt", "clippy", "doc", "deny", "instruction limits"];
         assert_eq!(names(&ci(false, true)), all);
         assert_eq!(names(&ci(true, true)), all[2..]);
     }
@@ -105,7 +115,7 @@ mod tests {
     fn cargo_deny_is_installed_only_where_it_is_missing() {
         assert_eq!(
             names(&ci(true, false)),
-            ["fmt", "clippy", "doc", "install cargo-deny", "deny", "instruction limits"]
+            ["loom", "fmt", "clippy", "doc", "install cargo-deny", "deny", "instruction limits"]
         );
     }
 }

@@ -7,11 +7,12 @@ pub(crate) const HELP: &str = "\
 cargo xtask TASK
 
   test               every test of the workspace, doc tests and tests inside examples; builds the examples
+  loom               the models of what threads share, in every order of their steps
   bench              what the layers cost, beside others, in one table; needs valgrind
   bench storm [--write]
                      what they save in a storm, beside others, in one table; fails where a target is missed; with
                      --write the table is put into docs/performance.md
-  ci [--after-test]  test, then fmt, clippy, rustdoc, cargo-deny and the instruction limits; with --after-test
+  ci [--after-test]  test, then loom, fmt, clippy, rustdoc, cargo-deny and the instruction limits; with --after-test
                      without the tests, for a caller that has just run them; needs valgrind
   help               this text
 
@@ -24,6 +25,8 @@ pub(crate) enum Task {
     Help,
     /// Run the tests.
     Test,
+    /// Check the models.
+    Loom,
     /// Measure.
     Bench,
     /// Play the storms.
@@ -49,6 +52,7 @@ impl Task {
         let mut task = match name.as_str() {
             "help" | "-h" | "--help" => Self::Help,
             "test" => Self::Test,
+            "loom" => Self::Loom,
             "bench" => Self::Bench,
             "ci" => Self::Ci { after_test: false },
             _ => return Err(InvalidTask::Unknown(name)),
@@ -102,6 +106,7 @@ mod tests {
     #[test]
     fn known_tasks_are_read() {
         assert_eq!(parse("test"), Ok(Task::Test));
+        assert_eq!(parse("loom"), Ok(Task::Loom));
         assert_eq!(parse("bench"), Ok(Task::Bench));
         assert_eq!(parse("bench storm"), Ok(Task::Storm { write: false }));
         assert_eq!(parse("bench storm --write"), Ok(Task::Storm { write: true }));

@@ -1,23 +1,25 @@
 //! What is made for keys that come from outside: at most so many, and what is in use is never dropped in silence.
 
+#[cfg(all(test, forbear_loom))]
+mod models;
 mod seen;
 
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{RandomState, RwLock, fewer};
 use crate::time::Monotonic;
 
 use seen::Seen;
 
 /// As many may exist; idle ones make room, and what finds none shares one.
-pub(crate) const MOST: usize = 10_000;
+pub(crate) const MOST: usize = fewer(10_000, 3);
 /// Idle ones are looked for at most so often: a look through ten thousand holds everybody up.
 pub(crate) const SWEEP_EVERY: Duration = Duration::from_secs(1);
 

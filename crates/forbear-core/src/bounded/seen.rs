@@ -1,10 +1,10 @@
 use std::hash::{BuildHasher, Hash};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use foldhash::fast::RandomState;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{RandomState, fewer};
 
 /// 65,536 bits: ten thousand keys send one in seven others to the map for nothing.
-const WORDS: usize = 1024;
+const WORDS: usize = fewer(1024, 1);
 
 /// A set of keys that may say that it holds one which it does not, never the other way round; asked without a lock.
 #[derive(Debug)]

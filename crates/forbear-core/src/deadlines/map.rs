@@ -1,5 +1,4 @@
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
@@ -9,6 +8,8 @@ use http::Uri;
 use crate::gate;
 use crate::living::{Id, Living};
 use crate::partition::Partition;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, of_the_process};
 use crate::time::Monotonic;
 
 use super::key::UrlKey;
@@ -20,8 +21,10 @@ const MOST_AUTHORITIES: usize = 10_000;
 /// What is over makes room in a full map at most so often: a look through a million deadlines holds everybody up.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
-/// All maps of the process.
-static MAPS: Living<Deadlines> = Living::new();
+of_the_process! {
+    /// All maps of the process.
+    static MAPS: Living<Deadlines> = Living::new();
+}
 
 /// Names a map without holding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

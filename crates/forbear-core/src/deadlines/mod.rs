@@ -2,6 +2,8 @@
 
 mod key;
 mod map;
+#[cfg(all(test, forbear_loom))]
+mod models;
 mod names;
 
 pub use key::UrlKey;

@@ -4,6 +4,8 @@ mod automatic;
 mod builder;
 mod check;
 mod family;
+#[cfg(all(test, forbear_loom))]
+mod models;
 mod registry;
 mod table;
 

@@ -1,13 +1,14 @@
 //! The families of a program, which may change while traffic flows.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use http::Uri;
 
 use crate::gate::Listeners;
 use crate::host::Host;
 use crate::living::{Id, Living};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, RwLock, of_the_process};
 use crate::time::Monotonic;
 use crate::url::RedactedUrl;
 
@@ -17,8 +18,10 @@ use super::check;
 use super::family::{Family, FamilyName, Unknown};
 use super::table::{Member, Table};
 
-/// All sets of families of the process.
-static REGISTRIES: Living<Registry> = Living::new();
+of_the_process! {
+    /// All sets of families of the process.
+    static REGISTRIES: Living<Registry> = Living::new();
+}
 
 /// The families of a program and where they stand. Clones share everything.
 #[derive(Debug, Clone)]

@@ -1,8 +1,9 @@
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::living::{Id, Living};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, of_the_process};
 use crate::time::Monotonic;
 
 use super::ask::Ask;
@@ -17,8 +18,10 @@ use super::state::{Phase, State};
 use super::tally;
 use super::ticket::{Kind, Ticket, age};
 
-/// All gates of the process.
-pub(super) static GATES: Living<Gate> = Living::new();
+of_the_process! {
+    /// All gates of the process.
+    pub(super) static GATES: Living<Gate> = Living::new();
+}
 
 /// The gate of one family, shared by all its callers.
 ///

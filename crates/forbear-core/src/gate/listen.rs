@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
+
+use crate::sync::RwLock;
 
 use super::engine::Gate;
 use super::event::Event;

@@ -22,6 +22,8 @@ mod event;
 mod ladder;
 mod listen;
 mod merge;
+#[cfg(all(test, forbear_loom))]
+mod models;
 mod operator;
 mod partitions;
 mod place;

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::signal::clean;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::of_the_process;
 use crate::time::Monotonic;
 
 use super::dead_route::Routes;
@@ -89,7 +90,9 @@ impl Act {
     }
 }
 
-static CLEARS: AtomicU64 = AtomicU64::new(0);
+of_the_process! {
+    static CLEARS: AtomicU64 = AtomicU64::new(0);
+}
 
 /// How often any gate of the process was cleared: whoever keeps deadlines beside the gates drops them when it changes.
 #[must_use]
@@ -159,6 +162,9 @@ impl State {
             }
             return;
         }
+        // Quiet time ends here; what it took off stays off.
+        let level = self.level(now);
+        self.set_level(level);
         let struck = self.cooldown.struck.clone();
         let by = Some(Arc::clone(acted));
         self.begin_cooldown(Cooldown { from: now, until, advertised: false, struck, by }, now);

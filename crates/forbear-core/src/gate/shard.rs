@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use crate::time::Monotonic;
-
 use crate::living::Id;
+use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use crate::sync::of_each_thread;
+use crate::time::Monotonic;
 
 use super::engine::GATES;
 use super::tally::Tally;
@@ -19,16 +19,18 @@ pub(super) struct Shard {
     owned: AtomicBool,
     /// The epoch and generation that the four counts below belong to.
     age: AtomicU64,
-    sent: AtomicU32,
+    /// Attempts of all generations: never goes back.
+    sent: AtomicU64,
+    /// How many of them were sent in generations before.
+    earlier: AtomicU64,
     good: AtomicU32,
     neutral: AtomicU32,
+    /// When the first of them was sent; zero before it.
     first: AtomicU64,
     /// Moving averages in nanoseconds, and how many answers they saw since the gate last took them over.
     mean: AtomicU64,
     deviation: AtomicU64,
     samples: AtomicU32,
-    /// Attempts of the generations before.
-    earlier: AtomicU64,
     tally: Tally,
 }
 
@@ -45,8 +47,8 @@ pub(super) struct Served {
     pub(super) total: u64,
 }
 
-thread_local! {
-    static MINE: RefCell<Mine> = const { RefCell::new(Mine(Vec::new())) };
+of_each_thread! {
+    static MINE: RefCell<Mine> = RefCell::new(Mine(Vec::new()));
 }
 
 /// This thread's shards, by the place of their gate.
@@ -117,12 +119,13 @@ impl Shard {
     fn enter(&self, age: u64) -> bool {
         let counted = self.age.load(Relaxed);
         if counted < age {
-            let sent = u64::from(self.sent.load(Relaxed));
-            self.earlier.store(self.earlier.load(Relaxed).saturating_add(sent), Relaxed);
-            for count in [&self.sent, &self.good, &self.neutral] {
+            self.earlier.store(self.sent.load(Relaxed), Relaxed);
+            self.first.store(0, Relaxed);
+            for count in [&self.good, &self.neutral] {
                 count.store(0, Relaxed);
             }
-            self.age.store(age, Relaxed);
+            // Whoever sees the new age sees none of the old counts.
+            self.age.store(age, Release);
         }
         counted <= age
     }
@@ -131,19 +134,22 @@ impl Shard {
     #[inline]
     pub(super) fn sent(&self, age: u64, now: Monotonic) -> u32 {
         self.tally.count(now);
-        if !self.enter(age) {
+        let sent = self.sent.load(Relaxed);
+        let before = if self.enter(age) {
+            let before = sent.saturating_sub(self.earlier.load(Relaxed));
+            if before == 0 {
+                self.first.store(now.as_nanos().max(1), Relaxed);
+            }
+            before
+        } else {
             self.earlier.store(self.earlier.load(Relaxed).saturating_add(1), Relaxed);
-            return 0;
-        }
-        let before = self.sent.load(Relaxed);
-        if before == 0 {
-            self.first.store(now.as_nanos(), Relaxed);
-        }
-        self.sent.store(before.saturating_add(1), Relaxed);
-        before
+            0
+        };
+        self.sent.store(sent.saturating_add(1), Relaxed);
+        u32::try_from(before).unwrap_or(u32::MAX)
     }
 
-    fn answered_in(&self, took: Duration) {
+    pub(super) fn answered_in(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let samples = self.samples.load(Relaxed);
         let (mean, deviation) = if samples == 0 {
@@ -154,30 +160,31 @@ impl Shard {
         };
         self.mean.store(mean, Relaxed);
         self.deviation.store(deviation, Relaxed);
-        self.samples.store(samples.saturating_add(1), Relaxed);
+        // Whoever sees that there is one sees what was measured.
+        self.samples.store(samples.saturating_add(1), Release);
     }
 
     /// Hands over the moving averages and begins new ones.
     pub(super) fn take_times(&self) -> (Duration, Duration, u32) {
-        let times = (self.mean.load(Relaxed), self.deviation.load(Relaxed), self.samples.load(Relaxed));
+        let samples = self.samples.load(Acquire);
+        let (mean, deviation) = (self.mean.load(Relaxed), self.deviation.load(Relaxed));
         self.samples.store(0, Relaxed);
-        (Duration::from_nanos(times.0), Duration::from_nanos(times.1), times.2)
+        (Duration::from_nanos(mean), Duration::from_nanos(deviation), samples)
     }
 
     /// Adds what this thread did of the generation of this age to `served`.
     pub(super) fn add_to(&self, served: &mut Served, age: u64, now: Monotonic) {
-        served.total = served
-            .total
-            .saturating_add(self.earlier.load(Relaxed))
-            .saturating_add(self.sent.load(Relaxed).into());
-        if self.age.load(Relaxed) != age {
+        let total = self.sent.load(Relaxed);
+        served.total = served.total.saturating_add(total);
+        if self.age.load(Acquire) != age {
             return;
         }
-        served.sent = served.sent.saturating_add(self.sent.load(Relaxed).into());
+        served.sent = served.sent.saturating_add(self.of_this_generation());
         served.good = served.good.saturating_add(self.good.load(Relaxed).into());
         served.neutral = served.neutral.saturating_add(self.neutral.load(Relaxed).into());
-        let first = Monotonic::from_nanos(self.first.load(Relaxed));
-        if self.sent.load(Relaxed) > 0 {
+        let first = self.first.load(Relaxed);
+        if first > 0 {
+            let first = Monotonic::from_nanos(first);
             served.first = Some(served.first.map_or(first, |other| other.min(first)));
         }
         let (ten_seconds, minute) = self.tally.recent(now);
@@ -187,10 +194,14 @@ impl Shard {
 
     /// How many attempts of the generation of this age this thread sent clearly before `sent`.
     pub(super) fn sent_before(&self, age: u64, sent: Monotonic) -> u64 {
-        if self.age.load(Relaxed) != age {
+        if self.age.load(Acquire) != age {
             return 0;
         }
-        u64::from(self.sent.load(Relaxed)).saturating_sub(self.tally.not_before(sent))
+        self.of_this_generation().saturating_sub(self.tally.not_before(sent))
+    }
+
+    fn of_this_generation(&self) -> u64 {
+        self.sent.load(Relaxed).saturating_sub(self.earlier.load(Relaxed))
     }
 }
 

@@ -1,7 +1,8 @@
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
+use std::array;
 use std::time::Duration;
 
+use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::sync::fewer;
 use crate::time::Monotonic;
 
 /// How far back attempts are told apart by the tenth of a second.
@@ -10,19 +11,22 @@ pub(super) const REACH: Duration = Duration::from_secs(10);
 const TENTH: u64 = 100_000_000;
 const SECOND: u64 = 1_000_000_000;
 
+const FINE: usize = fewer(128, 2);
+const COARSE: usize = fewer(64, 1);
+
 /// Attempts by the time they were sent: in cells of 100 ms, which are added to cells of 1 s when they are used again,
 /// 12.8 s later. So the last ten seconds are always in the former, and the last minute in both together.
 ///
 /// One thread writes, others may read: plain loads and stores, no read-modify-write.
 #[derive(Debug)]
 pub(super) struct Tally {
-    fine: [AtomicU64; 128],
-    coarse: [AtomicU64; 64],
+    fine: [AtomicU64; FINE],
+    coarse: [AtomicU64; COARSE],
 }
 
 impl Default for Tally {
     fn default() -> Self {
-        Self { fine: [const { AtomicU64::new(0) }; 128], coarse: [const { AtomicU64::new(0) }; 64] }
+        Self { fine: array::from_fn(|_| AtomicU64::new(0)), coarse: array::from_fn(|_| AtomicU64::new(0)) }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::time::Monotonic;
 
 pub use short::Short;
 
-/// A snapshot of all families. Its [`Display`](fmt::Display) is a line per family:
+/// A snapshot of all families. Its [`Display`](std::fmt::Display) is a line per family:
 ///
 /// ```text
 /// yahoo   cooling 3m58s  429 inflight_limit  via /v8/finance/chart

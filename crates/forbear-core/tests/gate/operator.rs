@@ -153,3 +153,17 @@ fn what_an_operator_says_is_cleaned_and_cut() {
     assert_eq!((long.who(), long.why().len()), ("alice", 200));
     assert_eq!(Operator::new("", "").to_string(), "an operator");
 }
+
+#[test]
+fn an_operators_cooldown_does_not_bring_back_rungs_that_quiet_time_took_off() {
+    let gate = gate();
+    let mut now = at(0.0);
+    for _ in 0..4 {
+        now = strike(&gate, &throttled().delay(secs(1)), now).retry_at.unwrap();
+    }
+    assert_eq!(view(&gate, now).level, 4);
+    let later = now.after(secs(3600));
+    assert_eq!(view(&gate, later).level, 0);
+    let _ = gate.cool(secs(30), operator(), later);
+    assert_eq!(view(&gate, later).level, 0);
+}

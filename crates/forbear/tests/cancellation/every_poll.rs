@@ -1,33 +1,34 @@
-//! One caller among others goes away at each of its polls in turn; the others are served all the same.
+//! One caller goes away at each of its polls in turn, alone or among others, who are served all the same.
 
-use futures_util::future::join_all;
-use tower::ServiceExt;
+use crate::caller::Caller;
+use crate::client::{Act, Plan, answer, limited};
+use crate::common::MS;
+use crate::crowd::all;
+use crate::seeds::on_a_paused_clock;
+use crate::world::{Layers, Stands, World, gate};
 
-use crate::common::{Act, MS, SECOND, answer, cut, cut_when_woken, get, limited};
-use crate::world::{Layers, Stands, URL, World};
-
-/// Callers that stay.
-const OTHERS: usize = 4;
+const SLOW: Plan = Plan { frames: 2, polls: 1, fails: false };
 
 /// Plays `script` for a caller that goes away after every number of polls until it is served.
 async fn each(layers: Layers, stands: Stands, script: &[Act]) {
-    for late in [false, true] {
+    for (late, others) in [(false, 0), (false, 4), (true, 0), (true, 4)] {
         for polls in 0.. {
-            let context = format!("{layers:?}, {stands:?}, late: {late}, {polls} polls");
-            let world = World::new(stands, script.iter().copied()).await;
-            let victim = world.service(layers, 60 * SECOND).oneshot(get(URL));
-            let victim =
-                async { if late { cut_when_woken(victim, polls).await } else { cut(victim, polls).await } };
-            let others = (0..OTHERS).map(|_| world.service(layers, 60 * SECOND).oneshot(get(URL)));
-            let (victim, others) = tokio::join!(victim, join_all(others));
+            let context =
+                format!("{layers:?}, {stands:?}, {others} others, late: {late}, {polls} polls, {script:?}");
+            let world = World::new(stands, gate(), script.iter().copied()).await;
+            world.client.trouble(1, []);
+            let other = Caller { body: SLOW, ..Caller::new(layers) };
+            let victim = Caller { polls, late, ..other };
+            let others = (0..others).map(|_| other);
+            let callers = std::iter::once(victim).chain(others);
+            let mut ended = all(callers.map(|caller| caller.call(&world))).await.into_iter();
             world.assert_nothing_is_held(&context);
+            let stayed = ended.next().unwrap().is_some();
             if layers == Layers::All {
-                for other in others {
-                    assert_eq!(other.unwrap(), 200, "{context}");
-                }
+                assert!(ended.all(|end| end.flatten().unwrap() == 200), "{context}");
             }
             world.assert_it_heals(&context).await;
-            if victim.is_some() {
+            if stayed {
                 assert!(polls > 0);
                 break;
             }
@@ -35,29 +36,35 @@ async fn each(layers: Layers, stands: Stands, script: &[Act]) {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn every_layer_alone() {
-    for layers in [Layers::Budget, Layers::RetryAfter, Layers::Cooldown] {
-        for stands in Stands::EACH {
-            each(layers, stands, &[answer(200).polls(3)]).await;
-            each(layers, stands, &[limited(429, 1).polls(1), answer(200).polls(1)]).await;
+#[test]
+fn every_layer_alone() {
+    on_a_paused_clock(async {
+        for layers in [Layers::Budget, Layers::RetryAfter, Layers::Cooldown] {
+            for stands in Stands::EACH {
+                each(layers, stands, &[answer(200).polls(3).body(SLOW)]).await;
+                each(layers, stands, &[limited(429, 1).polls(1).body(SLOW), answer(200).polls(1)]).await;
+            }
         }
-    }
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn all_layers_while_others_wait_and_recovery_runs() {
-    for stands in Stands::EACH {
-        each(Layers::All, stands, &[answer(200).polls(2)]).await;
-        each(Layers::All, stands, &[answer(200).polls(1).delay(100 * MS)]).await;
-    }
+#[test]
+fn all_layers_while_others_wait_and_recovery_runs() {
+    on_a_paused_clock(async {
+        for stands in Stands::EACH {
+            each(Layers::All, stands, &[answer(200).polls(2)]).await;
+            each(Layers::All, stands, &[answer(200).polls(1).delay(100 * MS).body(SLOW)]).await;
+        }
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn all_layers_while_the_vendor_limits_again() {
-    for stands in Stands::EACH {
-        each(Layers::All, stands, &[limited(429, 1).polls(1), answer(200).polls(1)]).await;
-        each(Layers::All, stands, &[limited(503, 1).delay(50 * MS), limited(429, 1), answer(200).polls(1)])
-            .await;
-    }
+#[test]
+fn all_layers_while_the_vendor_limits_again() {
+    on_a_paused_clock(async {
+        for stands in Stands::EACH {
+            each(Layers::All, stands, &[limited(429, 1).polls(1).body(SLOW), answer(200).polls(1)]).await;
+            let late = limited(503, 1).delay(50 * MS).body(SLOW);
+            each(Layers::All, stands, &[late, limited(429, 1), answer(200).polls(1)]).await;
+        }
+    });
 }

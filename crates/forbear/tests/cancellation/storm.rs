@@ -1,65 +1,87 @@
 //! Many callers come, wait, fail, panic and go away at random.
 
-use std::panic::AssertUnwindSafe;
+use std::num::NonZeroU32;
+use std::time::Duration;
 
 use fastrand::Rng;
-use forbear::NoWait;
-use futures_util::FutureExt;
-use futures_util::future::join_all;
-use tokio::time::sleep;
-use tower::ServiceExt;
 
-use crate::common::{
-    Act, MS, answer, cut, cut_when_woken, fails, get, hangs, limited, panics, panics_in_call, with,
-};
-use crate::world::{Layers, Stands, URL, World};
+use crate::caller::Caller;
+use crate::client::{Act, Plan, answer, fails, hangs, limited};
+use crate::common::MS;
+use crate::crowd::all;
+use crate::seeds;
+use crate::world::{Layers, Stands, URLS, World, gate};
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 4_000;
+
+fn plan(rng: &mut Rng) -> Plan {
+    match rng.u8(0..3) {
+        0 => Plan::default(),
+        _ => Plan { frames: rng.usize(0..3), polls: rng.usize(0..3), fails: rng.u8(0..8) == 0 },
+    }
+}
 
 fn act(rng: &mut Rng) -> Act {
-    let act = match rng.u8(0..10) {
-        0..4 => answer(200),
-        4 => limited(429, 1),
-        5 => limited(503, 1),
-        6 => answer(500),
-        7 => fails(),
-        8 => panics(),
-        _ => panics_in_call(),
+    let act = match rng.u8(0..11) {
+        0..5 => answer(200),
+        5 => limited(429, 1),
+        6 => limited(503, 1),
+        7 => answer(429),
+        8 => answer(500),
+        9 => answer(503),
+        _ => fails(),
     };
-    let act = act.polls(rng.usize(0..3));
+    let act = act.polls(rng.usize(0..3)).body(plan(rng));
     if rng.bool() { act.delay(rng.u32(1..400) * MS) } else { act }
 }
 
-/// One caller: when it comes, how long it may take, and how many polls it lives.
-async fn caller(world: &World, layers: Layers, mut rng: Rng) {
-    if rng.bool() {
-        sleep(rng.u32(0..4_000) * MS).await;
+fn caller(layers: Layers, rng: &mut Rng) -> Caller {
+    Caller {
+        url: URLS[if rng.bool() { 0 } else { rng.usize(0..URLS.len()) }],
+        layers,
+        budget: rng.u32(0..20_000) * MS,
+        after: if rng.bool() { rng.u32(0..4_000) * MS } else { Duration::ZERO },
+        no_wait: rng.u8(0..4) == 0,
+        background: rng.u8(0..4) == 0,
+        body: plan(rng),
+        holds: if rng.u8(0..4) == 0 { rng.u32(0..2_000) * MS } else { Duration::ZERO },
+        polls: if rng.u8(0..4) == 0 { usize::MAX } else { rng.usize(0..16) },
+        late: rng.bool(),
     }
-    let request = if rng.u8(0..4) == 0 { with(get(URL), NoWait) } else { get(URL) };
-    let call = world.service(layers, rng.u32(0..20_000) * MS).oneshot(request);
-    let polls = if rng.u8(0..4) == 0 { usize::MAX } else { rng.usize(0..9) };
-    let call = async { if rng.bool() { cut(call, polls).await } else { cut_when_woken(call, polls).await } };
-    // An answer, an error, a panic or none of them: what counts is what is left behind.
-    let _ = AssertUnwindSafe(call).catch_unwind().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn whoever_goes_away_at_whatever_poll_leaves_nothing_behind() {
-    for seed in 0..SEEDS {
-        let mut rng = Rng::with_seed(seed);
-        let layers = Layers::EACH[usize::try_from(seed % 4).unwrap()];
-        let stands = *rng.choice(&Stands::EACH).unwrap();
-        let mut script: Vec<_> = (0..rng.usize(0..12)).map(|_| act(&mut rng)).collect();
-        // Where there is a budget, a hanging attempt ends with it.
-        if matches!(layers, Layers::Budget | Layers::All) && rng.bool() {
-            script.push(hangs());
-        }
-        script.push(answer(200));
-        let world = World::new(stands, script).await;
-        let callers = (0..rng.usize(1..12)).map(|_| caller(&world, layers, rng.fork()));
-        join_all(callers.collect::<Vec<_>>()).await;
-        let context = format!("seed {seed}, {layers:?}, {stands:?}");
-        world.assert_nothing_is_held(&context);
-        world.assert_it_heals(&context).await;
+async fn storm(seed: u64) {
+    let mut rng = Rng::with_seed(seed);
+    let layers = Layers::EACH[usize::try_from(seed % 4).unwrap()];
+    let stands = *rng.choice(&Stands::EACH).unwrap();
+    let mut script: Vec<_> = (0..rng.usize(0..12)).map(|_| act(&mut rng)).collect();
+    // Where there is a budget, a hanging attempt ends with it.
+    if matches!(layers, Layers::Budget | Layers::All) && rng.bool() {
+        script.push(hangs());
     }
+    script.push(answer(200));
+    let mut gate = gate();
+    if rng.u8(0..4) == 0 {
+        gate = gate.recheck(rng.u32(1..1_000) * MS);
+    }
+    if rng.u8(0..4) == 0 {
+        gate = gate.max_waiters(rng.usize(1..5));
+    }
+    let mut world = World::new(stands, gate, script).await;
+    world.attempts = NonZeroU32::new(rng.u32(0..8)).filter(|_| rng.bool());
+    world.grace = if rng.u8(0..4) == 0 { rng.u32(0..500) * MS } else { Duration::ZERO };
+    let faults: Vec<_> = (0..rng.usize(0..4)).map(|_| rng.usize(0..80)).collect();
+    world.client.trouble(rng.usize(0..3), faults);
+    let callers: Vec<_> = (0..rng.usize(1..12)).map(|_| caller(layers, &mut rng)).collect();
+    // An answer, an error, a panic or none of them: what counts is what is left behind.
+    let _ = all(callers.iter().map(|caller| caller.call(&world))).await;
+    let context = format!("seed {seed}, {layers:?}, {stands:?}");
+    world.assert_nothing_is_held(&context);
+    world.attempts = None;
+    world.assert_it_heals(&context).await;
+}
+
+#[test]
+fn whoever_goes_away_at_whatever_poll_leaves_nothing_behind() {
+    seeds::play(SEEDS, storm);
 }

@@ -1,21 +1,30 @@
 //! A vendor, the layers around it in some combination, and what must hold after callers went away.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use forbear::{
-    Budget, BudgetLayer, Error, Families, Family, FamilyCooldownLayer, GateSettings, NoWait, RetryAfterLayer,
+    BoxError, Budget, BudgetLayer, Error, Families, Family, FamilyCooldownLayer, GateSettings, HealthPhase,
+    Ladder, NoWait, RetryAfterLayer,
 };
-use http::{Request, StatusCode};
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 use tower::limit::ConcurrencyLimit;
 use tower::util::BoxCloneService;
 use tower::{Layer, ServiceExt};
 
-use crate::common::{Act, Client, MS, SECOND, Sent, answer, get, limited, with};
+use crate::caller::Wakers;
+use crate::client::{Act, Client, Frames, Plan, answer, limited};
+use crate::common::{MS, SECOND};
 
 pub(crate) const URL: &str = "http://vendor.test/a";
+/// Another URL of the family, and two hosts whose families are made when they signal.
+pub(crate) const URLS: [&str; 4] = [URL, "http://vendor.test/b", "http://one.test/", "http://two.test/"];
 
 /// Attempts that the client takes at a time.
 pub(crate) const PERMITS: usize = 2;
@@ -47,50 +56,69 @@ impl Stands {
     pub(crate) const EACH: [Self; 4] = [Self::Open, Self::Cooling, Self::Due, Self::Recovering];
 }
 
-pub(crate) type Service = BoxCloneService<Request<Sent>, StatusCode, Error>;
+pub(crate) type Service = BoxCloneService<Request<Frames>, Response<UnsyncBoxBody<Bytes, BoxError>>, Error>;
 
 pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) families: Families,
     pub(crate) permits: Arc<Semaphore>,
+    pub(crate) wakers: Wakers,
+    /// Attempts and grace that every budget has.
+    pub(crate) attempts: Option<NonZeroU32>,
+    pub(crate) grace: Duration,
     retry_after: RetryAfterLayer,
+}
+
+/// What a world's gate may have beside a lease that, not given back, would close it for an hour.
+pub(crate) fn gate() -> GateSettings {
+    GateSettings::registered().attempt_timeout(3600 * SECOND).throttled_ladder(Ladder::new([SECOND]))
 }
 
 impl World {
     /// A family that stands there, and a client that plays `script` from now on.
-    pub(crate) async fn new(stands: Stands, script: impl IntoIterator<Item = Act>) -> Self {
-        // A lease that is not given back would close the family for an hour.
-        let gate = GateSettings::registered().attempt_timeout(3600 * SECOND);
+    pub(crate) async fn new(
+        stands: Stands,
+        gate: GateSettings,
+        script: impl IntoIterator<Item = Act>,
+    ) -> Self {
         let family = Family::new("vendor").host("vendor.test").gate(gate);
         let world = Self {
-            client: Client::new([limited(429, 2)]),
+            client: Client::new(),
             families: Families::builder().family(family).build().unwrap(),
             permits: Arc::new(Semaphore::new(PERMITS)),
-            retry_after: RetryAfterLayer::new(),
+            wakers: Wakers::default(),
+            attempts: None,
+            grace: Duration::ZERO,
+            retry_after: RetryAfterLayer::new().max_recorded(URLS.len()),
         };
-        let send = || world.service(Layers::Cooldown, Duration::MAX).oneshot(get(URL));
+        world.client.play([limited(429, 2)]);
         if stands != Stands::Open {
-            assert_eq!(send().await.unwrap(), StatusCode::TOO_MANY_REQUESTS);
+            assert_eq!(world.send(Layers::Cooldown, URL).await.unwrap(), StatusCode::TOO_MANY_REQUESTS);
         }
         if matches!(stands, Stands::Due | Stands::Recovering) {
             sleep(2 * SECOND).await;
         }
         if stands == Stands::Recovering {
             world.client.play([answer(200)]);
-            assert_eq!(send().await.unwrap(), StatusCode::OK);
+            assert_eq!(world.send(Layers::Cooldown, URL).await.unwrap(), StatusCode::OK);
         }
         world.client.play(script);
+        world.client.trouble(0, []);
         world
     }
 
     /// The client with these layers around it. All services of a world share its state.
     pub(crate) fn service(&self, layers: Layers, budget: Duration) -> Service {
         let client = ConcurrencyLimit::with_semaphore(self.client.clone(), Arc::clone(&self.permits));
-        let (budget, cooldown) = (BudgetLayer::new(budget), FamilyCooldownLayer::new(self.families.clone()));
+        let mut budget = BudgetLayer::new(budget).grace(self.grace);
+        if let Some(attempts) = self.attempts {
+            budget = budget.attempts(attempts);
+        }
+        let cooldown = FamilyCooldownLayer::new(self.families.clone());
         macro_rules! boxed {
             ($service:expr) => {
-                BoxCloneService::new(ServiceExt::<Request<Sent>>::map_response($service, |response| {
-                    response.status()
+                BoxCloneService::new(ServiceExt::<Request<Frames>>::map_response($service, |response| {
+                    response.map(|body| body.map_err(BoxError::from).boxed_unsync())
                 }))
             };
         }
@@ -102,34 +130,57 @@ impl World {
         }
     }
 
-    /// Nothing is in flight, no permit is out, nobody waits, no budget is in scope.
+    /// One request that does not wait and has no budget but that of its layers; its status.
+    async fn send(&self, layers: Layers, url: &str) -> Result<StatusCode, Error> {
+        let mut request = Request::get(url).body(self.client.request_body(Plan::default())).unwrap();
+        request.extensions_mut().insert(NoWait);
+        Ok(self.service(layers, 120 * SECOND).oneshot(request).await?.status())
+    }
+
+    /// No service, attempt or body is alive, no permit is out, nobody waits or could be woken, no probe is out, no
+    /// budget is in scope, and nothing is remembered but what a vendor said.
     pub(crate) fn assert_nothing_is_held(&self, context: &str) {
-        assert_eq!(self.client.in_flight(), 0, "in flight: {context}");
+        let [services, attempts, requests, responses] = self.client.alive();
+        assert_eq!(services, 0, "services: {context}");
+        assert_eq!(attempts, 0, "attempts: {context}");
+        assert_eq!(requests, 0, "bodies of requests: {context}");
+        assert_eq!(responses, 0, "bodies of responses: {context}");
         assert_eq!(self.permits.available_permits(), PERMITS, "permits: {context}");
+        assert_eq!(self.wakers.held(), 0, "wakers: {context}");
+        assert_eq!(self.retry_after.overflows(), 0, "more than {} URLs are recorded: {context}", URLS.len());
         for family in self.families.health().families {
             assert_eq!(family.waiting, 0, "waiting: {context}");
+            // Between two probes lie 30 s at most; a lease lasts an hour here.
+            let lease = family.phase == HealthPhase::Probing
+                && family.remaining.is_some_and(|remaining| remaining > 30 * SECOND);
+            assert!(!lease, "a probe's lease: {context}: {family:?}");
+            assert!(family.signals > 0 || &*family.family == "vendor", "no signal: {context}: {family:?}");
         }
         assert_eq!(Budget::current(), None, "in scope: {context}");
     }
 
-    /// Now that the vendor is well, a fresh request is served: after what it asked for, and the gap after probes
-    /// without news, but not after a lease that nobody gave back.
+    /// Now that the vendor is well, a fresh request is served at each URL: after what it asked for, and the gap after
+    /// probes without news, but not after a lease that nobody gave back.
     pub(crate) async fn assert_it_heals(&self, context: &str) {
         self.client.play([answer(200)]);
-        let start = Instant::now();
-        loop {
-            let fresh = self.service(Layers::All, 120 * SECOND).oneshot(with(get(URL), NoWait)).await;
-            assert!(start.elapsed() < 45 * SECOND, "{context}: {fresh:?} after {:?}", start.elapsed());
-            match fresh {
-                Ok(status) => break assert_eq!(status, StatusCode::OK, "{context}"),
-                Err(Error::Cooling(cooling)) => {
-                    let wait = cooling.retry_in().expect("it says when");
-                    sleep(wait.clamp(MS, 45 * SECOND)).await;
+        self.client.trouble(0, []);
+        for url in URLS {
+            let start = Instant::now();
+            loop {
+                let fresh = self.send(Layers::All, url).await;
+                assert!(start.elapsed() < 45 * SECOND, "{context}: {fresh:?} after {:?}", start.elapsed());
+                match fresh {
+                    Ok(status) => break assert_eq!(status, StatusCode::OK, "{context}"),
+                    Err(Error::Cooling(cooling)) => {
+                        let wait = cooling.retry_in().expect("it says when");
+                        sleep(wait.clamp(MS, 45 * SECOND)).await;
+                    }
+                    Err(other) => unreachable!("{context}: {other:?}"),
                 }
-                Err(other) => unreachable!("{context}: {other:?}"),
             }
         }
-        let waiting = self.service(Layers::All, 120 * SECOND).oneshot(get(URL)).await;
-        assert_eq!(waiting.unwrap(), StatusCode::OK, "{context}");
+        let request = Request::get(URL).body(self.client.request_body(Plan::default())).unwrap();
+        let waiting = self.service(Layers::All, 120 * SECOND).oneshot(request).await;
+        assert_eq!(waiting.unwrap().status(), StatusCode::OK, "{context}");
     }
 }
