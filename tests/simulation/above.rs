@@ -95,7 +95,10 @@ impl Future for Attempt {
                     let delay = signal.delay.map(|delay| delay.duration);
                     let asked = delay.unwrap_or_default();
                     self.world.look();
-                    watched.told(delay, signal.retry_in());
+                    // A dead route has a deadline of its own.
+                    if signal.partition().is_none() {
+                        watched.told(delay, signal.retry_in());
+                    }
                     sends.not_before = now.saturating_add(asked.max(Duration::from_millis(250)));
                 } else {
                     self.world.look();
@@ -105,7 +108,7 @@ impl Future for Attempt {
             Err(Error::Cooling(cooling)) => {
                 self.world.look();
                 self.world.note(("refused", self.number, cooling.retry_in()));
-                if cooling.cause() == RefusalCause::Cooling {
+                if cooling.cause() == RefusalCause::Cooling && cooling.partition().is_none() {
                     let until = cooling.retry_in().map(|left| now + left);
                     assert_eq!(until, Some(watched.seen.borrow().deadline), "{cooling:?}");
                 }

@@ -6,6 +6,7 @@
 //!   earlier; the level stays on the ladder and rises by strikes alone;
 //! - a generation never goes back: what was sent before a strike, or before an operator closed or cleared the family,
 //!   neither strikes nor opens it again;
+//! - a dead route has a gate of its own, and leaves its family as an operator's clear does;
 //! - counts agree with what was sent and answered; nobody waits who is not there;
 //! - nothing is sent while an operator pauses a family; a configuration that is read again moves nothing;
 //! - no call outlasts its budget, sends more than its attempts, or is never woken;

@@ -102,7 +102,7 @@ impl super::world::Seen {
         }
     }
 
-    fn clears(&mut self, now: Duration) {
+    pub(crate) fn clears(&mut self, now: Duration) {
         self.recoverable += 1;
         self.generations += 1;
         self.probes.clear();

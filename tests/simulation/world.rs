@@ -55,6 +55,14 @@ pub(crate) struct Seen {
     pub(crate) recoverable: u64,
     pub(crate) generations: u64,
     pub(crate) health: Option<FamilyHealth>,
+    /// The dead routes.
+    apart: Vec<String>,
+}
+
+/// The routes that are apart from a family.
+fn apart(health: &FamilyHealth) -> Vec<String> {
+    let parts = health.partitions.iter().filter_map(|part| part.partition.as_deref());
+    parts.filter(|part| part.starts_with("route ")).map(str::to_owned).collect()
 }
 
 impl World {
@@ -173,6 +181,12 @@ impl Watched {
 
     fn look(&self, health: &FamilyHealth, now: Duration, live: usize) {
         let mut seen = self.seen.borrow_mut();
+        let apart = apart(health);
+        if !apart.iter().all(|route| seen.apart.contains(route)) {
+            // A dead route: its family is as after a clear.
+            seen.clears(now);
+        }
+        seen.apart = apart;
         assert!(health.level <= 7, "{health:?}");
         assert!(health.waiting <= live.min(self.settings.max_waiters), "of {live} callers: {health:?}");
         let closed = health.strikes + seen.recoverable;
