@@ -20,3 +20,8 @@ struct Testing;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/clients.md")]
 struct Clients;
+
+/// What the guide tells those who come from something else holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/coming-from.md")]
+struct ComingFrom;

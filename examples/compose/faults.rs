@@ -12,13 +12,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Sends an idempotent request again after a plain 500 or an error of the client, such as a reset or an attempt timeout.
 #[derive(Clone, Debug)]
-pub(super) struct Faults {
+pub struct Faults {
     left: u32,
 }
 
 impl Faults {
     /// At most `most` times for each attempt that `RetryAfterLayer` makes.
-    pub(super) const fn new(most: u32) -> Self {
+    #[must_use]
+    pub const fn new(most: u32) -> Self {
         Self { left: most }
     }
 }

@@ -20,8 +20,9 @@ use tower::timeout::TimeoutLayer;
 use tower::{ServiceBuilder, ServiceExt};
 use tower_http::follow_redirect::FollowRedirectLayer;
 
+pub use faults::Faults;
+
 use crate::BoxError;
-use faults::Faults;
 
 /// What a logical request may cost in all, and each attempt alone.
 const BUDGET: Duration = Duration::from_secs(8);
