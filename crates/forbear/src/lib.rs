@@ -153,6 +153,8 @@ mod order;
 mod stack;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 mod vendor;
+#[cfg(feature = "retry-after")]
+mod waiting;
 
 pub use body::{BoxError, Peeked, Replay};
 pub use error::{BudgetExhausted, Cooling, Error, Spent, UnknownFamily};

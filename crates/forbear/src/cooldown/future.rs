@@ -238,7 +238,7 @@ where
             Ok((service.call(request), Admitted::new(None, now)))
         }
         Err((gate, refusal)) => {
-            Err(Error::Cooling(Cooling::gate(gate, &refusal, RedactedUrl::of(request.uri()))))
+            Err(Error::Cooling(Cooling::gate(gate, &refusal, Some(RedactedUrl::of(request.uri())))))
         }
     }
 }
