@@ -54,6 +54,7 @@ mod future;
 mod layer;
 mod service;
 
+pub(crate) use admitted::Admitted;
 pub use future::CooldownFuture;
 pub use layer::FamilyCooldownLayer;
 pub use service::FamilyCooldownService;
