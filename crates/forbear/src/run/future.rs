@@ -6,16 +6,18 @@ use std::time::Duration;
 
 use forbear_core::budget::Budget as Limits;
 use forbear_core::dialect::Verdict;
-use forbear_core::gate::{Ask, Decision, Grant};
+use forbear_core::gate::{Ask, Gate, Grant};
+use forbear_core::partition::Partition;
+use forbear_core::signal::Signal;
 use forbear_core::time::Monotonic;
 use pin_project_lite::pin_project;
 
 use super::FamilyGate;
 use crate::budget::{self, BudgetFuture, attempt, scope};
-use crate::cooldown::Admitted;
+use crate::cooldown::{self, Admitted, Whose};
 use crate::error::{Cooling, Spent};
 use crate::waiting::{Caller, Patience, Wait, Waited};
-use crate::{Error, clock, events};
+use crate::{Error, clock};
 
 pin_project! {
     /// The future of [`FamilyGate::run`]. Dropping it gives up its place in the queue, or drops what it runs. Polled
@@ -45,7 +47,7 @@ pin_project! {
         // The gate is asked.
         Ask,
         Wait { wait: Box<Wait> },
-        Sent { #[pin] future: F, admitted: Option<Admitted> },
+        Sent { #[pin] future: F, begun: Option<Begun> },
         // What it held is let go with the output, not with this future.
         Done,
     }
@@ -97,11 +99,11 @@ where
         loop {
             let next = match this.state.as_mut().project() {
                 StateProj::Ask => match ask(this.gate, this.patience) {
-                    Ok(Asked::Go(mut admitted)) => {
+                    Ok(Asked::Go(mut begun)) => {
                         let Some(run) = this.run.take() else { return Poll::Pending };
                         // From here on something may have been sent, even if it panics.
-                        admitted.polled = true;
-                        Ok(State::Sent { future: run(), admitted: Some(admitted) })
+                        begun.admitted.polled = true;
+                        Ok(State::Sent { future: run(), begun: Some(begun) })
                     }
                     Ok(Asked::Wait(wait)) => Ok(State::Wait { wait }),
                     Err(error) => Err(error),
@@ -116,16 +118,16 @@ where
                         Err(this.patience.ended(&gate, &refusal, &this.gate.caller()))
                     }
                 },
-                StateProj::Sent { future, admitted } => {
+                StateProj::Sent { future, begun } => {
                     // Held by nothing else meanwhile, so that a panic lets go of it, whoever catches that.
-                    let held = admitted.take();
+                    let held = begun.take();
                     let Poll::Ready(output) = future.poll(cx) else {
-                        *admitted = held;
+                        *begun = held;
                         return Poll::Pending;
                     };
                     this.state.set(State::Done);
                     if let (Some(held), Some(classify)) = (held, this.classify.take()) {
-                        settle(held, classify(&output), this.gate);
+                        held.settle(classify(&output), this.gate.named());
                     }
                     return Poll::Ready(Ok(output));
                 }
@@ -144,7 +146,7 @@ where
 
 /// What came of asking the gate.
 enum Asked {
-    Go(Admitted),
+    Go(Begun),
     Wait(Box<Wait>),
 }
 
@@ -161,7 +163,7 @@ fn ask(gate: &FamilyGate, patience: &mut Patience) -> Result<Asked, Error> {
         Ok(member) => member,
         Err(unknown) => {
             families.snapshot().count_unknown();
-            return if families.shadows() { unobserved(now) } else { Err(unknown.into()) };
+            return if families.shadows() { Begun::unobserved(now).counted() } else { Err(unknown.into()) };
         }
     };
     let ask = Ask {
@@ -171,16 +173,17 @@ fn ask(gate: &FamilyGate, patience: &mut Patience) -> Result<Asked, Error> {
         priority: caller.priority,
         grant: grant.as_ref().map(Grant::id),
     };
-    let (decision, news) = member.gate.admit(&ask, now);
+    let Whose { partition, per_partition, part, suspect } =
+        Whose::of(&member, gate.named(), || gate.partition);
+    let asked = cooldown::admit(&member.gate, part.as_ref(), &ask, now);
     drop(grant);
-    events::emit(&member.gate, &news);
-    match decision {
-        Decision::Go(ticket) => counted(Admitted::new(Some(ticket), now)),
+    match asked {
+        Ok(admitted) => Begun { admitted, partition, per_partition, suspect }.counted(),
         // It would have been refused, so what it says changes nothing either.
-        Decision::Refuse(_) if families.shadows() => unobserved(now),
-        Decision::Refuse(_) if !scope::has_attempts() => Err(budget::out_of_attempts()),
-        Decision::Refuse(refusal) => {
-            let cooling = Cooling::gate(&member.gate, &refusal, None);
+        Err(_) if families.shadows() => Begun::unobserved(now).counted(),
+        Err(_) if !scope::has_attempts() => Err(budget::out_of_attempts()),
+        Err((refusing, refusal)) => {
+            let cooling = Cooling::gate(refusing, &refusal, None);
             if gate.no_wait {
                 return Err(Error::Cooling(cooling));
             }
@@ -189,24 +192,54 @@ fn ask(gate: &FamilyGate, patience: &mut Patience) -> Result<Asked, Error> {
     }
 }
 
-fn unobserved(now: Monotonic) -> Result<Asked, Error> {
-    counted(Admitted::new(None, now))
+/// What runs, and what its output is charged to.
+struct Begun {
+    admitted: Admitted,
+    partition: Option<Partition>,
+    per_partition: bool,
+    suspect: bool,
 }
 
-/// Counts it as an attempt of all budgets around it.
-fn counted(admitted: Admitted) -> Result<Asked, Error> {
-    if attempt::pass() { Ok(Asked::Go(admitted)) } else { Err(budget::out_of_attempts()) }
-}
+impl Begun {
+    /// Nobody let it through, and nobody is told what comes out.
+    const fn unobserved(now: Monotonic) -> Self {
+        Self { admitted: Admitted::new(None, now), partition: None, per_partition: false, suspect: false }
+    }
 
-/// Tells the family what came out.
-fn settle(mut admitted: Admitted, verdict: Verdict, gate: &FamilyGate) {
-    match verdict {
-        Verdict::Bad(signal) => {
-            let signal = Arc::new(signal);
-            scope::saw(&signal);
-            let _ = admitted.settle_signal(&signal, gate.named());
+    /// Counts it as an attempt of all budgets around it.
+    fn counted(self) -> Result<Asked, Error> {
+        if attempt::pass() { Ok(Asked::Go(self)) } else { Err(budget::out_of_attempts()) }
+    }
+
+    /// Tells the family what came out.
+    fn settle(mut self, verdict: Verdict, route: &str) {
+        match verdict {
+            Verdict::Bad(signal) => {
+                let signal = Arc::new(signal);
+                scope::saw(&signal);
+                self.limited(&signal, route);
+            }
+            Verdict::Good => {
+                if let Some(gate) = self.admitted.gate().filter(|_| self.suspect) {
+                    gate.route_accepted(route);
+                }
+                self.admitted.settle(true);
+            }
+            _ => self.admitted.settle(false),
         }
-        verdict => admitted.settle(matches!(verdict, Verdict::Good)),
+    }
+
+    fn limited(&mut self, signal: &Signal, route: &str) {
+        let part = cooldown::about(signal, self.partition, self.per_partition).filter(|_| !signal.aged);
+        let part = part.zip(self.admitted.gate());
+        match part.map(|(part, family)| Gate::partition_for(&family, part, clock::now())) {
+            Some(part) => {
+                let _ = self.admitted.settle_partition(&part, signal, route);
+            }
+            None => {
+                let _ = self.admitted.settle_signal(signal, route);
+            }
+        }
     }
 }
 

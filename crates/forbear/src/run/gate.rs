@@ -5,6 +5,7 @@ use std::time::Duration;
 use forbear_core::budget::Budget as Limits;
 use forbear_core::families::Member;
 use forbear_core::gate::Priority;
+use forbear_core::partition::Partition;
 use forbear_core::signal::Reason;
 use forbear_core::time::Monotonic;
 
@@ -30,6 +31,7 @@ pub struct FamilyGate {
     grace: Duration,
     pub(super) no_wait: bool,
     pub(super) priority: Priority,
+    pub(super) partition: Option<Partition>,
     /// Kept like a reason: a short code, without control characters.
     route: Option<Reason>,
 }
@@ -51,6 +53,7 @@ impl Families {
             grace: Duration::ZERO,
             no_wait: false,
             priority: Priority::default(),
+            partition: None,
             route: None,
         })
     }
@@ -81,6 +84,11 @@ impl FamilyGate {
     /// Who goes first where not everybody can ([`Priority::Interactive`]).
     pub fn priority(self, priority: Priority) -> Self {
         Self { priority, ..self }
+    }
+
+    /// Whose limit it counts against, where that of its family is per credential.
+    pub fn partition(self, partition: Partition) -> Self {
+        Self { partition: Some(partition), ..self }
     }
 
     /// A name for what is called, shown in health, events and refusals where HTTP has its path: without control

@@ -20,6 +20,10 @@
 //! | the deadline comes | learns nothing | [`BudgetExhausted`](crate::BudgetExhausted): it is dropped |
 //! | it panics, or `classify` does, or it is dropped | learns nothing; what it held goes to the next caller | |
 //!
+//! [`FamilyGate::route`] stands for the path of a request, and [`FamilyGate::partition`] for its credential: a signal of one
+//! part of the family closes that part alone, for HTTP and for runs, and a route that is refused while the rest of its
+//! family is served gets a gate of its own.
+//!
 //! A run is never run twice: a limited one is waited for by the next. Its closure is called once, after the gate let it
 //! through, or not at all. It counts as one attempt for the budgets around it, and inside it [`Budget::current`] tells
 //! what is left.

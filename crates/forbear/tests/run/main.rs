@@ -6,6 +6,7 @@ mod families;
 mod http;
 mod outcomes;
 mod panics;
+mod parts;
 mod recovery;
 mod waits;
 
