@@ -27,7 +27,7 @@ impl Refused {
 /// The vendor's own 429 or 503, where its wait did not fit the budget.
 pub(super) fn limited<B>(answer: &http::Response<B>) -> Option<Refused> {
     let signal = answer.extensions().get::<Signal>()?;
-    let why = format!("limited ({} {})", signal.status.as_u16(), signal.reason);
+    let why = format!("limited ({signal})");
     Some(Refused { status: StatusCode::SERVICE_UNAVAILABLE, retry_in: signal.retry_in(), why })
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forbear_core::gate::{Act, Event, Gate, Observed};
+use forbear_core::gate::{Act, Event, Gate, Observed, Struck};
 
 /// Emits what came of an observed answer.
 pub(crate) fn emit_observed(gate: &Gate, observed: &Observed) {
@@ -24,12 +24,12 @@ pub(crate) fn emit(gate: &Gate, events: &[Event]) {
                 partition,
                 reason = struck.signal.reason.as_str(),
                 class = %struck.signal.class,
-                status = struck.signal.status.as_u16(),
+                status = struck.signal.status.map(|status| status.as_u16()),
                 delay_ms = millis(*cooldown),
                 advertised_ms = struck.signal.delay.map(|delay| millis(delay.duration)),
                 level,
                 blind,
-                route = &*struck.route,
+                route = named(struck),
                 "family cools"
             ),
             Event::Recovery { struck, cooldown, closed, level, pace } => tracing::info!(
@@ -40,7 +40,7 @@ pub(crate) fn emit(gate: &Gate, events: &[Event]) {
                 closed_ms = millis(*closed),
                 level,
                 pace,
-                route = struck.as_ref().map(|struck| &*struck.route),
+                route = struck.as_deref().and_then(named),
                 "family recovers"
             ),
             Event::DeadRoute { route } => tracing::warn!(
@@ -63,6 +63,11 @@ pub(crate) fn emit(gate: &Gate, events: &[Event]) {
             _ => {}
         }
     }
+}
+
+/// The route that met a signal, where it has a name.
+fn named(struck: &Struck) -> Option<&str> {
+    (!struck.route.is_empty()).then_some(&*struck.route)
 }
 
 fn millis(duration: Duration) -> u64 {

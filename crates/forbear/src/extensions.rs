@@ -58,6 +58,13 @@ impl Signal {
     }
 }
 
+/// Status and reason, `429 inflight_limit`.
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.said.fmt(f)
+    }
+}
+
 impl Deref for Signal {
     type Target = Said;
 

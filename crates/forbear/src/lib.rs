@@ -92,6 +92,9 @@
 //! body, as hyper-util's is, needs nothing: its body type is inferred, or written as `Replay<B>` where a struct must name
 //! it, see [`Vendor`]. A layer around one that it belongs inside of is reported once with `tracing::error!`, with the fix.
 //!
+//! What is not HTTP (a command, a vendor's SDK, a WebSocket) goes through the same gate with [`Families::gate`], see
+//! [`run`].
+//!
 //! # Extensions
 //!
 //! | type | on | says |
@@ -124,7 +127,7 @@
 //! | `cooldown` | yes | [`cooldown`] |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
-//! [`stack`] and [`Vendor`] exist where the three default features are on.
+//! [`stack`], [`Vendor`] and [`Families::gate`] exist where the three default features are on.
 
 // What one layer does not use another does; with all layers on nothing may be unused.
 #![cfg_attr(
@@ -137,6 +140,9 @@ pub mod budget;
 pub mod cooldown;
 #[cfg(feature = "retry-after")]
 pub mod retry_after;
+
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+pub mod run;
 
 #[cfg(any(feature = "retry-after", feature = "cooldown"))]
 mod beneath;
@@ -153,6 +159,8 @@ mod order;
 mod stack;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 mod vendor;
+#[cfg(feature = "retry-after")]
+mod waiting;
 
 pub use body::{BoxError, Peeked, Replay};
 pub use error::{BudgetExhausted, Cooling, Error, Spent, UnknownFamily};
@@ -174,6 +182,8 @@ pub use budget::{BudgetLayer, BudgetService};
 pub use cooldown::{FamilyCooldownLayer, FamilyCooldownService};
 #[cfg(feature = "retry-after")]
 pub use retry_after::{RetryAfterLayer, RetryAfterService};
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+pub use run::{FamilyGate, Verdict};
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 pub use stack::{Stack, Stacked, stack};
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]

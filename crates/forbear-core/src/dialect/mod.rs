@@ -68,7 +68,7 @@ impl Dialect {
     /// Whether the body of a response whose head gave `reading` can say more.
     #[must_use]
     pub fn wants_body(&self, reading: &Reading) -> bool {
-        reading.signal().and_then(|signal| self.rules.limit(signal.status)).is_some_and(|limit| limit.body)
+        reading.signal().and_then(|signal| self.rules.limit(signal.status?)).is_some_and(|limit| limit.body)
     }
 
     /// Adds to `reading` what the first bytes of the decoded body say, at most [`Dialect::MAX_BODY`] of them. A body

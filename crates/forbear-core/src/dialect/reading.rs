@@ -2,7 +2,7 @@ use http::StatusCode;
 
 use crate::signal::{Delay, Reason, Signal};
 
-/// What a response means for its family.
+/// What a response, or the output of what is not HTTP, means for its family.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -10,8 +10,14 @@ pub enum Verdict {
     Good,
     /// The vendor limits. Where the signal is [`aged`](Signal::aged) it is waited for, but neutral for the family.
     Bad(Signal),
-    /// It says nothing of the vendor: another 4xx, an unclassified 5xx, and whatever came out of a cache.
+    /// It says nothing of the vendor: another 4xx, an unclassified 5xx, whatever came out of a cache, a local fault.
     Neutral,
+}
+
+impl From<Signal> for Verdict {
+    fn from(signal: Signal) -> Self {
+        Self::Bad(signal)
+    }
 }
 
 impl Verdict {

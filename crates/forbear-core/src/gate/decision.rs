@@ -55,7 +55,7 @@ pub enum RefusalCause {
 pub struct Struck {
     /// The signal.
     pub signal: Signal,
-    /// The path of the request that met it, without its query.
+    /// The path of the request that met it, without its query; empty where what was called has no name.
     pub route: Box<str>,
     /// When it was observed.
     pub at: Monotonic,

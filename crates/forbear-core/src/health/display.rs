@@ -41,7 +41,13 @@ impl fmt::Display for FamilyHealth {
         if let Some(operator) = self.operator.as_ref().filter(|operator| operator.holds) {
             write!(f, "  by {}", operator.by)?;
         } else if let Some(last) = self.last_signal.as_ref().filter(|_| self.phase != HealthPhase::Open) {
-            write!(f, "  {} {}  via {}", last.status, last.reason, last.route)?;
+            match last.status {
+                Some(status) => write!(f, "  {status} {}", last.reason)?,
+                None => write!(f, "  {}", last.reason)?,
+            }
+            if !last.route.is_empty() {
+                write!(f, "  via {}", last.route)?;
+            }
         }
         if self.waiting > 0 {
             write!(f, "  {} waiting", self.waiting)?;

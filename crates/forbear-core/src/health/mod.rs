@@ -109,13 +109,13 @@ pub enum HealthPhase {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct LastSignal {
-    /// The response's status.
-    pub status: u16,
+    /// The response's status; `None` where what answered was not HTTP.
+    pub status: Option<u16>,
     /// The kind of trouble.
     pub class: Class,
     /// A short code that says why.
     pub reason: Reason,
-    /// The path of the request that met it, without query.
+    /// The path of the request that met it, without query; empty where what was called has no name.
     pub route: Box<str>,
     /// What it was read from.
     pub evidence: String,
@@ -211,7 +211,7 @@ impl FamilyHealth {
         let last_signal = view.struck.as_ref().map(|struck| {
             let evidence = &struck.signal.evidence;
             LastSignal {
-                status: struck.signal.status.as_u16(),
+                status: struck.signal.status.map(|status| status.as_u16()),
                 class: struck.signal.class,
                 reason: struck.signal.reason.clone(),
                 route: struck.route.clone(),

@@ -33,16 +33,22 @@ impl Class {
     pub const fn retryable(self) -> bool {
         matches!(self, Self::Throttled | Self::Overloaded)
     }
-}
 
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    /// `throttled` and its like.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
             Self::Throttled => "throttled",
             Self::Overloaded => "overloaded",
             Self::Exhausted => "exhausted",
             Self::Blocked => "blocked",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -74,7 +80,8 @@ pub struct Delay {
 /// Where the words of a signal were read: the name of a field or of a place in the body, and the raw value, cleaned.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Evidence {
-    /// Where: a header's name in lower case, `status`, or a JSON pointer such as `/details/reason`.
+    /// Where: a header's name in lower case, `status`, a JSON pointer such as `/details/reason`, or `classify` where the
+    /// program itself said so.
     pub source: &'static str,
     /// What stood there, without control characters, at most 64 bytes. Empty where the status alone spoke.
     pub value: Box<str>,
@@ -92,8 +99,8 @@ pub struct Signal {
     pub scope: Scope,
     /// A short code that says why.
     pub reason: Reason,
-    /// The status of the response.
-    pub status: StatusCode,
+    /// The status of the response; `None` where what answered was not HTTP.
+    pub status: Option<StatusCode>,
     /// Whether the vendor allows that the request be sent again.
     pub retryable: bool,
     /// Whether the vendor says that the request was not carried out, so that any method may be sent again.
@@ -113,11 +120,28 @@ impl Signal {
             delay: None,
             scope: Scope::Unstated,
             reason: Reason::of_status(status),
-            status,
+            status: Some(status),
             retryable: class.retryable(),
             not_executed: status == StatusCode::TOO_MANY_REQUESTS,
             aged: false,
             evidence: Evidence { source: "status", value: "".into() },
+        }
+    }
+
+    /// A signal of `class` from what has no status: a command, a vendor's SDK, a WebSocket. Its reason is the name of the
+    /// class until it is given [another](Self::reason).
+    #[must_use]
+    pub fn without_status(class: Class) -> Self {
+        Self {
+            class,
+            delay: None,
+            scope: Scope::Unstated,
+            reason: Reason::from_static(class.as_str()),
+            status: None,
+            retryable: class.retryable(),
+            not_executed: false,
+            aged: false,
+            evidence: Evidence { source: "classify", value: "".into() },
         }
     }
 
@@ -147,5 +171,29 @@ impl Signal {
     pub fn reason(mut self, reason: impl Into<Reason>) -> Self {
         self.reason = reason.into();
         self
+    }
+}
+
+/// Status and reason, `429 inflight_limit`; the reason alone where there is no status.
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(status) = self.status {
+            write!(f, "{} ", status.as_u16())?;
+        }
+        self.reason.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_status_shows_none() {
+        let told = Signal::without_status(Class::Throttled);
+        assert_eq!((told.to_string(), told.retryable), ("throttled".to_owned(), true));
+        assert_eq!(told.reason("rate_limit").to_string(), "rate_limit");
+        let read = Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).reason("inflight_limit");
+        assert_eq!(read.to_string(), "429 inflight_limit");
     }
 }

@@ -28,7 +28,7 @@ pin_project! {
 
 impl<F> BudgetFuture<F> {
     #[inline]
-    pub(super) const fn new(inner: F, scope: Scope, grace: Duration) -> Self {
+    pub(crate) const fn new(inner: F, scope: Scope, grace: Duration) -> Self {
         Self { inner: Some(inner), timer: None, scope, grace }
     }
 }

@@ -78,6 +78,14 @@ impl Scope {
         Self { spending, own_left: left, last_signal: None }
     }
 
+    /// The same for a logical request that is not called in a call of its own: what is asked inside, later, is not
+    /// entering.
+    pub(crate) fn entered_at(entered: Monotonic, budget: Budget) -> Self {
+        let mut scope = Self::new(entered, budget);
+        scope.spending.entering = false;
+        scope
+    }
+
     /// Puts it in scope until the guard is dropped, nested in what is in scope already.
     #[inline]
     pub(super) fn enter(&mut self) -> Entered<'_> {

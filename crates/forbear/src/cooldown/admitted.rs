@@ -10,25 +10,25 @@ use crate::{clock, events};
 /// An attempt that was let through and whose outcome is not known yet. Dropped like that (cancelled, or a panic passes
 /// through) it is no news of its vendor; a signal that was read but not observed yet is still observed.
 #[derive(Debug)]
-pub(super) struct Admitted {
+pub(crate) struct Admitted {
     ticket: Option<Ticket>,
     /// That of its partition, where it has a gate of its own.
     partition: Option<Box<Ticket>>,
     sent: Monotonic,
     /// Whether anything may have been sent: the attempt was polled.
-    pub(super) polled: bool,
+    pub(crate) polled: bool,
     pending: Option<Box<Unsettled>>,
 }
 
 impl Admitted {
     /// `ticket` is `None` for a host that has no family, or none yet.
     #[inline]
-    pub(super) const fn new(ticket: Option<Ticket>, sent: Monotonic) -> Self {
+    pub(crate) const fn new(ticket: Option<Ticket>, sent: Monotonic) -> Self {
         Self { ticket, partition: None, sent, polled: false, pending: None }
     }
 
     /// The same, let through by its partition's gate too.
-    pub(super) fn and(mut self, partition: Option<Ticket>) -> Self {
+    pub(crate) fn and(mut self, partition: Option<Ticket>) -> Self {
         self.partition = partition.map(Box::new);
         self
     }
@@ -50,13 +50,13 @@ impl Admitted {
     }
 
     /// The gate that let it through.
-    pub(super) fn gate(&self) -> Option<Arc<Gate>> {
+    pub(crate) fn gate(&self) -> Option<Arc<Gate>> {
         self.ticket.as_ref().and_then(Gate::of)
     }
 
     /// An answer that is no signal, or none of this family.
     #[inline]
-    pub(super) fn settle(&mut self, good: bool) {
+    pub(crate) fn settle(&mut self, good: bool) {
         self.pending = None;
         if let Some(partition) = self.partition.take() {
             settle(&partition, good);
@@ -72,7 +72,7 @@ impl Admitted {
     }
 
     /// A signal of its family. `None` where its gate is gone, or never was.
-    pub(super) fn settle_signal(&mut self, signal: &Said, route: &str) -> Option<Observed> {
+    pub(crate) fn settle_signal(&mut self, signal: &Said, route: &str) -> Option<Observed> {
         self.pending = None;
         // It says nothing about the part, which is closed with the whole.
         if let Some(partition) = self.partition.take() {
@@ -84,7 +84,7 @@ impl Admitted {
 
     /// A signal of one part of its family; no news of the whole. A part that had no gate when the attempt was let through
     /// is closed only if that was after its last strike.
-    pub(super) fn settle_partition(&mut self, partition: &Gate, signal: &Said, route: &str) -> Observed {
+    pub(crate) fn settle_partition(&mut self, partition: &Gate, signal: &Said, route: &str) -> Observed {
         self.pending = None;
         let ticket = self.partition.take().map_or_else(|| partition.foreign(self.sent), |ticket| *ticket);
         let observed = partition.observe(&ticket, Outcome::Bad(signal, route), clock::now());

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::admitted::Admitted;
 use super::future::Origin;
+use super::whose::about;
 use crate::body::{Peek, Peeked};
 use crate::extensions::{NoSignal, Signal, effective_uri};
 use crate::{budget, clock, events};
@@ -122,14 +123,9 @@ impl<'a> Answerer<'a> {
         Self { uri, elsewhere: effective.is_some(), families, partition, per_partition }
     }
 
-    /// The partition that a signal is about. One about a part, of which nobody said which, is about the whole.
+    /// The partition that a signal is about.
     fn part(&self, signal: &Said) -> Option<Partition> {
-        let part = match signal.scope {
-            Scope::Partition => true,
-            Scope::Unstated => self.per_partition,
-            _ => false,
-        };
-        self.partition.filter(|_| part)
+        about(signal, self.partition, self.per_partition)
     }
 }
 

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use forbear_core::dialect::Dialect;
 use forbear_core::families::FamiliesId;
-use forbear_core::gate::{Ask, Decision, Gate, Outcome, Priority, Refusal, Ticket};
+use forbear_core::gate::{Ask, Gate, Priority};
 use forbear_core::partition::Partition;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
@@ -16,11 +16,12 @@ use tower_service::Service;
 
 use super::admitted::Admitted;
 use super::answer::{Judged, Look, is_good, is_plain, judge, settle_plain};
+use super::whose;
 use crate::body::{BoxError, Peek, Peeked};
 use crate::budget;
 use crate::error::Cooling;
 use crate::extensions::{Asked, Shadowed, Turn};
-use crate::{Error, clock, events};
+use crate::{Error, clock};
 
 pin_project! {
     /// The future of a [`FamilyCooldownService`](super::FamilyCooldownService). Dropping it drops the attempt, which
@@ -226,50 +227,16 @@ where
         priority: request.extensions().get::<Priority>().copied().unwrap_or_default(),
         grant: turn.and_then(|turn| turn.grant),
     };
-    match both(&gate, partition.as_ref(), &ask, now) {
-        Ok((ticket, partition)) => {
-            // From here on a panic of the client is settled like any other.
-            let admitted = Admitted::new(Some(ticket), now).and(partition);
-            Ok((service.call(request), admitted))
-        }
+    match whose::admit(&gate, partition.as_ref(), &ask, now) {
+        // A panic of the client is settled like any other.
+        Ok(admitted) => Ok((service.call(request), admitted)),
         // It would have been refused, so its answer changes nothing either.
         Err(_) if origin.shadow => {
             origin.observed = false;
             Ok((service.call(request), Admitted::new(None, now)))
         }
         Err((gate, refusal)) => {
-            Err(Error::Cooling(Cooling::gate(gate, &refusal, RedactedUrl::of(request.uri()))))
+            Err(Error::Cooling(Cooling::gate(gate, &refusal, Some(RedactedUrl::of(request.uri())))))
         }
-    }
-}
-
-/// Who does not let an attempt through, and why.
-type Refused<'g> = (&'g Arc<Gate>, Refusal);
-
-/// The tickets of a family and of its partition, which must both let an attempt through; or who does not, and why.
-fn both<'g>(
-    gate: &'g Arc<Gate>,
-    partition: Option<&'g Arc<Gate>>,
-    ask: &Ask,
-    now: Monotonic,
-) -> Result<(Ticket, Option<Ticket>), Refused<'g>> {
-    let admit = |gate: &'g Arc<Gate>| {
-        let (decision, news) = gate.admit(ask, now);
-        events::emit(gate, &news);
-        match decision {
-            Decision::Go(ticket) => Ok(ticket),
-            Decision::Refuse(refusal) => Err((gate, refusal)),
-        }
-    };
-    let part = partition.map(admit).transpose()?;
-    match (admit(gate), partition.zip(part)) {
-        (Ok(ticket), _) => Ok((ticket, part)),
-        (Err(refused), Some((partition, part))) => {
-            // What was taken of the partition goes to the next caller.
-            let observed = partition.observe(&part, Outcome::NotSent, now);
-            events::emit(partition, &observed.events);
-            Err(refused)
-        }
-        (Err(refused), None) => Err(refused),
     }
 }

@@ -53,7 +53,10 @@ mod answer;
 mod future;
 mod layer;
 mod service;
+mod whose;
 
+pub(crate) use admitted::Admitted;
 pub use future::CooldownFuture;
 pub use layer::FamilyCooldownLayer;
 pub use service::FamilyCooldownService;
+pub(crate) use whose::{Whose, about, admit};

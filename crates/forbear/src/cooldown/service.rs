@@ -1,9 +1,8 @@
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use forbear_core::dialect::Dialect;
 use forbear_core::families::{FamiliesId, FamilyName, Found, Member, Snapshot};
-use forbear_core::gate::{Gate, Suspect};
+use forbear_core::gate::Gate;
 use forbear_core::partition::Partition;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
@@ -14,6 +13,7 @@ use tower_service::Service;
 
 use super::admitted::Admitted;
 use super::future::{Asking, CooldownFuture, Origin};
+use super::whose::Whose;
 use crate::body::{BoxError, Peeked};
 use crate::budget::scope;
 use crate::error::UnknownFamily;
@@ -137,41 +137,14 @@ fn unobserved<B>(request: &Request<B>, families: FamiliesId) -> Origin {
     Origin::new(request.uri().clone(), families, Dialect::standard()).unobserved()
 }
 
-/// Whose limit a request counts against.
-struct Whose {
-    partition: Option<Partition>,
-    /// Whether a signal that does not state its scope is about that alone.
-    per_partition: bool,
-    /// The gate of the partition, where that has one.
-    part: Option<Arc<Gate>>,
-    /// Whether it matters that its route is accepted.
-    suspect: bool,
-}
-
+/// Whose limit a request counts against: by credential, as it says itself, else as its family reads a header.
 #[inline]
 fn whose<B>(request: &Request<B>, member: &Member) -> Whose {
-    if member.gate.has_suspects()
-        && let Some(Suspect { route, gate }) = member.gate.suspect(request.uri().path())
-    {
-        // A route that is apart from its family is a part of it like any other.
-        if gate.is_some() {
-            return Whose { partition: Some(route), per_partition: true, part: gate, suspect: true };
-        }
-        return Whose { suspect: true, ..parted(request, member) };
-    }
-    parted(request, member)
-}
-
-/// By credential: as the request says itself, else as its family reads a header.
-#[inline]
-fn parted<B>(request: &Request<B>, member: &Member) -> Whose {
     let by_header = || {
         let header = member.partition_header.as_ref()?;
         request.headers().get(header).map(Partition::of)
     };
-    let partition = stated(request).or_else(by_header);
-    let part = partition.and_then(|partition| member.gate.partition(partition));
-    Whose { partition, per_partition: member.per_partition, part, suspect: false }
+    Whose::of(member, request.uri().path(), || stated(request).or_else(by_header))
 }
 
 #[inline]

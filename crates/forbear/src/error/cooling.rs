@@ -25,7 +25,7 @@ struct Inner {
     signal: Option<Signal>,
     route: Option<Box<str>>,
     operator: Option<Operator>,
-    url: RedactedUrl,
+    url: Option<RedactedUrl>,
     wait: Option<Wait>,
 }
 
@@ -37,8 +37,8 @@ pub(crate) struct Wait {
 }
 
 impl Cooling {
-    /// A gate's refusal.
-    pub(crate) fn gate(gate: &Arc<Gate>, refusal: &Refusal, url: RedactedUrl) -> Self {
+    /// A gate's refusal; without a URL where what it refuses is not HTTP.
+    pub(crate) fn gate(gate: &Arc<Gate>, refusal: &Refusal, url: Option<RedactedUrl>) -> Self {
         let wait = refusal.waitable.then(|| Wait { gate: Arc::clone(gate), refused_at: refusal.at });
         let struck = refusal.strike.as_deref().filter(|_| refusal.operator.is_none());
         let reason = match refusal.cause {
@@ -54,7 +54,7 @@ impl Cooling {
             retry_at: refusal.retry_at,
             reason,
             signal: struck.map(|struck| struck.signal.clone()),
-            route: struck.map(|struck| struck.route.clone()),
+            route: struck.map(|struck| struck.route.clone()).filter(|route| !route.is_empty()),
             operator: refusal.operator.as_ref().map(|acted| acted.by.clone()),
             url,
             wait,
@@ -72,7 +72,7 @@ impl Cooling {
             signal: None,
             route: None,
             operator: None,
-            url,
+            url: Some(url),
             wait: None,
         }))
     }
@@ -139,16 +139,17 @@ impl Cooling {
         self.0.operator.as_ref()
     }
 
-    /// The path, without query, of the request that met the signal.
+    /// The path, without query, of the request that met the signal; `None` where what met it has no name.
     #[must_use]
     pub fn route(&self) -> Option<&str> {
         self.0.route.as_deref()
     }
 
-    /// The URL that was refused, without userinfo, query and fragment.
+    /// The URL that was refused, without userinfo, query and fragment; `None` where it is not HTTP, see
+    /// [`Families::gate`](crate::Families::gate).
     #[must_use]
-    pub fn url(&self) -> &RedactedUrl {
-        &self.0.url
+    pub fn url(&self) -> Option<&RedactedUrl> {
+        self.0.url.as_ref()
     }
 }
 
@@ -169,8 +170,11 @@ impl fmt::Display for Cooling {
             (_, Some(left)) => write!(f, "{family} is cooling, retry in {}", Short(left)),
             (_, None) => write!(f, "{family} is cooling"),
         }?;
-        if let (Some(signal), Some(route)) = (&self.0.signal, &self.0.route) {
-            write!(f, " ({} {} via {route})", signal.status.as_u16(), signal.reason)?;
+        if let Some(signal) = &self.0.signal {
+            match &self.0.route {
+                Some(route) => write!(f, " ({signal} via {route})")?,
+                None => write!(f, " ({signal})")?,
+            }
         } else {
             match self.0.operator.as_ref().filter(|_| self.0.cause != RefusalCause::Paused) {
                 Some(operator) => write!(f, " (by {operator})")?,

@@ -70,7 +70,7 @@ impl fmt::Display for BudgetExhausted {
         let plural = if *attempts == 1 { "" } else { "s" };
         write!(f, "budget exhausted after {} and {attempts} attempt{plural}: {what}", Short(*spent))?;
         if let Some(signal) = last_signal {
-            write!(f, "; last signal {} {}", signal.status.as_u16(), signal.reason)?;
+            write!(f, "; last signal {signal}")?;
             if let Some(delay) = signal.delay {
                 write!(f, ", retry after {}", Short(delay.duration))?;
             }

@@ -77,6 +77,12 @@ impl Error {
     }
 }
 
+impl From<UnknownFamily> for Error {
+    fn from(unknown: UnknownFamily) -> Self {
+        Self::UnknownFamily(unknown)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -44,7 +44,7 @@ impl fmt::Display for UnknownFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             Asked::Name(name) => {
-                write!(f, "no family is named {name:?}; register it, or correct the FamilyName")
+                write!(f, "no family is named {name:?}; register it, or correct the name")
             }
             Asked::Url(url) if url.as_str().starts_with('/') => {
                 write!(

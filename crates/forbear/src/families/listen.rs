@@ -13,7 +13,7 @@ pub struct Strike<'a> {
     pub family: &'a str,
     /// What its vendor said.
     pub signal: &'a Signal,
-    /// The path of the request that met it, without query.
+    /// The path of the request that met it, without query; empty where what was called has no name.
     pub route: &'a str,
     /// How long the family is not called.
     pub cooldown: Duration,

@@ -11,10 +11,10 @@ use tower_service::Service;
 
 use super::logical::{Logical, Memory, Next, Parked};
 use super::saved::Saved;
-use super::wait::Wait;
 use crate::Error;
 use crate::body::{BoxError, Drain, Replay};
 use crate::budget::{self, attempt::Attempt};
+use crate::waiting::Wait;
 
 pin_project! {
     /// The future of a [`RetryAfterService`](super::RetryAfterService). Dropping it gives up its place in the queue.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use forbear_core::deadlines::{DeadlinesId, UrlKey};
 use forbear_core::dialect::Dialect;
-use forbear_core::gate::{Gate, RefusalCause};
+use forbear_core::gate::Gate;
 use forbear_core::retry::{After, jittered};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
@@ -16,14 +16,14 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 use super::future::State;
-use super::saved::Saved;
+use super::saved::{Saved, caller};
 use super::target::Target;
-use super::wait::{Wait, Waited};
 use crate::body::{BoxError, Drain, Replay};
 use crate::budget::{self, attempt::Attempt, scope};
 use crate::error::{Cooling, Spent};
 use crate::extensions::{NoSignal, Shadowed, Signal};
-use crate::{Error, clock, events};
+use crate::waiting::{Wait, Waited};
+use crate::{Error, clock};
 
 /// How much of a discarded answer is read so that its connection can be used again, and for how long.
 const DRAINED: usize = 64 * 1024;
@@ -35,6 +35,15 @@ const LONGEST_RECORDED: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) enum Next<F, RB> {
     Return(Result<Response<RB>, Error>),
     Go(State<F, RB>),
+}
+
+impl<F, RB> Next<F, RB> {
+    fn waits(wait: Result<Box<Wait>, Error>) -> Self {
+        match wait {
+            Ok(wait) => Self::Go(State::Wait { wait }),
+            Err(error) => Self::Return(Err(error)),
+        }
+    }
 }
 
 /// What a limited answer is waited for.
@@ -95,16 +104,17 @@ impl<S, B> Logical<'_, S, B> {
             self.memory.record(target, now.after(delay.duration.min(most)), family, now);
         }
         let Some(saved) = self.saved else { return Next::Return(Ok(response)) };
-        saved.saw(&said);
+        saved.patience.saw(&said);
         let safe = saved.is_safe_to_repeat();
-        let budget = saved.budget();
-        let After::Retry { until, own } = saved.history.after(&said, safe, &budget, retry_at, now) else {
+        let budget = caller(&saved.head).budget;
+        let after = saved.patience.history.after(&said, safe, &budget, retry_at, now);
+        let After::Retry { until, own } = after else {
             return Next::Return(Ok(response));
         };
         if !saved.tape.replayable() || !scope::has_attempts() {
             return Next::Return(Ok(response));
         }
-        saved.let_go = true;
+        saved.patience.let_go = true;
         let parked = Parked { gate, until, own };
         let body = response.into_body();
         if body.is_end_stream() {
@@ -117,51 +127,24 @@ impl<S, B> Logical<'_, S, B> {
 
     /// Waits until the family, and the request's own hint, allow another attempt.
     pub(super) fn park<F, RB>(&mut self, parked: &Parked) -> Next<F, RB> {
-        let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
-        let now = clock::now();
+        let Some(Saved { head, patience, .. }) = self.saved.as_deref_mut() else {
+            return Next::Return(Err(budget::out_of_attempts()));
+        };
+        let (caller, now) = (caller(head), clock::now());
         let Some(gate) = &parked.gate else {
-            let limit = saved.wait_limit(now).deadline();
+            let limit = patience.limit(&caller, now).deadline();
             return Next::Go(State::Wait {
                 wait: Box::new(Wait::until(jittered(parked.until, fastrand::f64(), limit, now))),
             });
         };
-        let (place, news) = gate.place(&saved.ask(now), (parked.own, fastrand::f64()), None, now);
-        events::emit(gate, &news);
-        match place {
-            Ok(place) => Next::Go(State::Wait { wait: Box::new(Wait::at_gate(place)) }),
-            Err(refusal) => {
-                let refusal = saved.refused_by(gate, &refusal);
-                Next::Return(Err(saved.give_up(refusal, now)))
-            }
-        }
+        Next::waits(patience.park(gate, parked.own, &caller, now))
     }
 
     /// The gate refused: nothing was sent.
     fn refused<F, RB>(&mut self, cooling: Cooling) -> Next<F, RB> {
-        let (Some(saved), Some(wait)) = (&mut *self.saved, cooling.wait()) else {
-            return Next::Return(Err(match &mut self.saved {
-                Some(saved) => saved.give_up(cooling, clock::now()),
-                None => Error::Cooling(cooling),
-            }));
-        };
-        let now = clock::now();
-        // While a probe is out nobody knows the end: who has budget waits for the verdict.
-        let known = cooling.known_retry_at().filter(|_| cooling.cause() != RefusalCause::Probing);
-        if known.is_some_and(|until| !saved.wait_limit(now).fits(until)) {
-            return Next::Return(Err(saved.give_up(cooling, now)));
-        }
-        let asked = saved.ask(now);
-        let (place, news) = wait.gate.place(&asked, (now, fastrand::f64()), Some(wait.refused_at), now);
-        events::emit(&wait.gate, &news);
-        match place {
-            Ok(place) => {
-                saved.refusal = Some(cooling);
-                Next::Go(State::Wait { wait: Box::new(Wait::at_gate(place)) })
-            }
-            Err(refusal) => {
-                let gate = Arc::clone(&wait.gate);
-                Next::Return(Err(saved.give_up(cooling.again(&gate, &refusal), now)))
-            }
+        match self.saved.as_deref_mut() {
+            Some(Saved { head, patience, .. }) => Next::waits(patience.refused(cooling, &caller(head))),
+            None => Next::Return(Err(Error::Cooling(cooling))),
         }
     }
 
@@ -169,11 +152,11 @@ impl<S, B> Logical<'_, S, B> {
     pub(super) fn recorded<F, RB>(&mut self, until: Monotonic) -> Next<F, RB> {
         let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         let now = clock::now();
-        let limit = saved.wait_limit(now);
+        let limit = saved.patience.limit(&caller(&saved.head), now);
         if !limit.fits(until) {
             let family = self.memory.family(saved.target());
             let refusal = saved.refused_until(until, family);
-            return Next::Return(Err(saved.give_up(refusal, now)));
+            return Next::Return(Err(saved.patience.give_up(refusal, &caller(&saved.head), now)));
         }
         Next::Go(State::Wait {
             wait: Box::new(Wait::recorded(jittered(until, fastrand::f64(), limit.deadline(), now))),
@@ -185,20 +168,19 @@ impl<S, B> Logical<'_, S, B> {
         let Some(saved) = self.saved else { return Next::Return(Err(budget::out_of_attempts())) };
         match waited {
             Waited::Over(grant) => {
-                saved.has_waited(grant);
+                saved.patience.has_waited(grant);
                 Next::Go(State::Ready)
             }
             // Others may have been told a later one meanwhile; this request was not sent yet, so that stands for it.
             Waited::Recorded => match self.memory.standing(saved.target(), clock::now()) {
                 Some(until) => Next::Go(State::Recorded { until }),
                 None => {
-                    saved.has_waited(None);
+                    saved.patience.has_waited(None);
                     Next::Go(State::Ready)
                 }
             },
             Waited::Refused(gate, refusal) => {
-                let refusal = saved.refused_by(&gate, &refusal);
-                Next::Return(Err(saved.give_up(refusal, clock::now())))
+                Next::Return(Err(saved.patience.ended(&gate, &refusal, &caller(&saved.head))))
             }
         }
     }
@@ -225,12 +207,12 @@ impl<S, B> Logical<'_, S, B> {
         if let Err(error) = ready {
             return Next::Return(Err(error));
         }
-        if !saved.budget().fits(now) {
-            return Next::Return(Err(saved.exhausted(Spent::Time, now)));
+        if !caller(&saved.head).budget.fits(now) {
+            return Next::Return(Err(saved.patience.exhausted(Spent::Time, now)));
         }
         match saved.again(now) {
             Some(request) => Next::Go(State::sent(saved.service.call(request))),
-            None => Next::Return(Err(saved.exhausted(Spent::NextWait, now))),
+            None => Next::Return(Err(saved.patience.exhausted(Spent::NextWait, now))),
         }
     }
 }

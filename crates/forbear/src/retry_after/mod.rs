@@ -65,7 +65,6 @@ mod logical;
 mod saved;
 mod service;
 mod target;
-mod wait;
 
 pub use future::RetryAfterFuture;
 pub use layer::RetryAfterLayer;

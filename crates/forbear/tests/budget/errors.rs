@@ -18,7 +18,7 @@ async fn it_tells_time_attempts_and_the_last_signal_with_its_hint() {
     let error = exhausted(10, [limited(429, 2), hangs()]).await;
     assert_eq!((error.what(), error.spent(), error.attempts()), (Spent::Time, 10 * SECOND, 2));
     let signal = error.last_signal().unwrap();
-    assert_eq!((signal.status.as_u16(), signal.delay.unwrap().duration), (429, 2 * SECOND));
+    assert_eq!((signal.status.unwrap().as_u16(), signal.delay.unwrap().duration), (429, 2 * SECOND));
     assert_eq!(
         error.to_string(),
         "budget exhausted after 10s and 2 attempts: the deadline passed; last signal 429 retry-after, retry after 2.0s"

@@ -24,7 +24,7 @@ async fn a_limited_answer_carries_its_signal() {
     let signal = answer.extensions().get::<Signal>().unwrap();
     assert_eq!((signal.family(), signal.retry_in()), (Some("vendor"), Some(7 * SECOND)));
     assert_eq!((signal.class, signal.reason.as_str()), (Class::Overloaded, "inflight_limit"));
-    assert_eq!((signal.delay.unwrap().duration, signal.status.as_u16()), (7 * SECOND, 429));
+    assert_eq!((signal.delay.unwrap().duration, signal.status.unwrap().as_u16()), (7 * SECOND, 429));
     assert!(!signal.aged && signal.retryable);
     tokio::time::sleep(3 * SECOND).await;
     assert_eq!(signal.retry_in(), Some(4 * SECOND));

@@ -44,7 +44,7 @@ async fn one_that_does_not_wait_is_refused_with_the_time() {
     for cooling in cooling {
         assert_eq!((cooling.cause(), cooling.reason().as_str()), (RefusalCause::Cooling, "retry-after"));
         assert_eq!((cooling.retry_in(), cooling.family()), (Some(6 * SECOND), "vendor.test"));
-        assert_eq!(cooling.url().to_string(), "http://vendor.test/a");
+        assert_eq!(cooling.url().unwrap().to_string(), "http://vendor.test/a");
         assert_eq!(cooling.to_string(), "vendor.test is cooling, retry in 6.0s (retry-after)");
     }
     assert_eq!(client.sent(), 1);

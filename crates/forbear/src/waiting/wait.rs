@@ -9,7 +9,7 @@ use tokio::time::Sleep;
 use crate::{clock, events};
 
 /// A wait: for a gate's verdict, or for a moment alone. Dropped, it gives up its place.
-pub(super) struct Wait {
+pub(crate) struct Wait {
     place: Option<Place>,
     /// Where there is no gate: the moment.
     until: Monotonic,
@@ -19,7 +19,7 @@ pub(super) struct Wait {
 }
 
 /// How a wait ended.
-pub(super) enum Waited {
+pub(crate) enum Waited {
     /// Send now, with this grant where there is one.
     Over(Option<Grant>),
     /// The deadline of an earlier logical request has passed, as it stood when the wait began.
@@ -29,20 +29,20 @@ pub(super) enum Waited {
 }
 
 impl Wait {
-    pub(super) const fn at_gate(place: Place) -> Self {
+    pub(crate) const fn at_gate(place: Place) -> Self {
         Self { place: Some(place), until: Monotonic::ORIGIN, recorded: false, timer: None }
     }
 
-    pub(super) const fn until(until: Monotonic) -> Self {
+    pub(crate) const fn until(until: Monotonic) -> Self {
         Self { place: None, until, recorded: false, timer: None }
     }
 
     /// Until the deadline that an earlier logical request recorded, which may move meanwhile.
-    pub(super) const fn recorded(until: Monotonic) -> Self {
+    pub(crate) const fn recorded(until: Monotonic) -> Self {
         Self { place: None, until, recorded: true, timer: None }
     }
 
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Waited> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Waited> {
         loop {
             let now = clock::now();
             let until = match &mut self.place {

@@ -1,0 +1,251 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use forbear_core::budget::Budget as Limits;
+use forbear_core::dialect::Verdict;
+use forbear_core::gate::{Ask, Gate, Grant};
+use forbear_core::partition::Partition;
+use forbear_core::signal::Signal;
+use forbear_core::time::Monotonic;
+use pin_project_lite::pin_project;
+
+use super::FamilyGate;
+use crate::budget::{self, BudgetFuture, attempt, scope};
+use crate::cooldown::{self, Admitted, Whose};
+use crate::error::{Cooling, Spent};
+use crate::waiting::{Caller, Patience, Wait, Waited};
+use crate::{Error, clock};
+
+pin_project! {
+    /// The future of [`FamilyGate::run`]. Dropping it gives up its place in the queue, or drops what it runs. Polled
+    /// again after it ended, it stays pending.
+    #[must_use = "nothing runs until it is awaited"]
+    pub struct Run<M, F, C> {
+        // The run is one logical request.
+        #[pin]
+        within: BudgetFuture<Running<M, F, C>>,
+    }
+}
+
+pin_project! {
+    struct Running<M, F, C> {
+        #[pin]
+        state: State<F>,
+        gate: FamilyGate,
+        run: Option<M>,
+        classify: Option<C>,
+        patience: Patience,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State<F> {
+        // The gate is asked.
+        Ask,
+        Wait { wait: Box<Wait> },
+        Sent { #[pin] future: F, begun: Option<Begun> },
+        // What it held is let go with the output, not with this future.
+        Done,
+    }
+}
+
+impl<M, F, C> Run<M, F, C> {
+    pub(super) fn new(
+        gate: FamilyGate,
+        (run, classify): (M, C),
+        limits: Limits,
+        grace: Duration,
+        now: Monotonic,
+    ) -> Self {
+        let (run, classify) = (Some(run), Some(classify));
+        let running = Running { state: State::Ask, gate, run, classify, patience: Patience::new() };
+        Self { within: BudgetFuture::new(running, scope::Scope::entered_at(now, limits), grace) }
+    }
+}
+
+impl<M, F, C> std::fmt::Debug for Run<M, F, C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("within", &self.within).finish_non_exhaustive()
+    }
+}
+
+impl<M, F, C> Future for Run<M, F, C>
+where
+    M: FnOnce() -> F,
+    F: Future,
+    C: FnOnce(&F::Output) -> Verdict,
+{
+    type Output = Result<F::Output, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.project().within.poll(cx)
+    }
+}
+
+impl<M, F, C> Future for Running<M, F, C>
+where
+    M: FnOnce() -> F,
+    F: Future,
+    C: FnOnce(&F::Output) -> Verdict,
+{
+    type Output = Result<F::Output, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let next = match this.state.as_mut().project() {
+                StateProj::Ask => match ask(this.gate, this.patience) {
+                    Ok(Asked::Go(mut begun)) => {
+                        let Some(run) = this.run.take() else { return Poll::Pending };
+                        // From here on something may have been sent, even if it panics.
+                        begun.admitted.polled = true;
+                        Ok(State::Sent { future: run(), begun: Some(begun) })
+                    }
+                    Ok(Asked::Wait(wait)) => Ok(State::Wait { wait }),
+                    Err(error) => Err(error),
+                },
+                StateProj::Wait { wait } => match ready!(wait.poll(cx)) {
+                    Waited::Over(grant) => {
+                        this.patience.has_waited(grant);
+                        Ok(State::Ask)
+                    }
+                    Waited::Recorded => Ok(State::Ask),
+                    Waited::Refused(gate, refusal) => {
+                        Err(this.patience.ended(&gate, &refusal, &this.gate.caller()))
+                    }
+                },
+                StateProj::Sent { future, begun } => {
+                    // Held by nothing else meanwhile, so that a panic lets go of it, whoever catches that.
+                    let held = begun.take();
+                    let Poll::Ready(output) = future.poll(cx) else {
+                        *begun = held;
+                        return Poll::Pending;
+                    };
+                    this.state.set(State::Done);
+                    if let (Some(held), Some(classify)) = (held, this.classify.take()) {
+                        held.settle(classify(&output), this.gate.named());
+                    }
+                    return Poll::Ready(Ok(output));
+                }
+                StateProj::Done => return Poll::Pending,
+            };
+            match next {
+                Ok(state) => this.state.set(state),
+                Err(error) => {
+                    this.state.set(State::Done);
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+    }
+}
+
+/// What came of asking the gate.
+enum Asked {
+    Go(Begun),
+    Wait(Box<Wait>),
+}
+
+fn ask(gate: &FamilyGate, patience: &mut Patience) -> Result<Asked, Error> {
+    let now = clock::now();
+    let caller = gate.caller();
+    // Used here, or given back.
+    let grant = patience.grant.take();
+    if !caller.budget.fits(now) {
+        return Err(patience.exhausted(Spent::Time, now));
+    }
+    let families = &gate.families.0;
+    let member = match gate.member(now) {
+        Ok(member) => member,
+        Err(unknown) => {
+            families.snapshot().count_unknown();
+            return if families.shadows() { Begun::unobserved(now).counted() } else { Err(unknown.into()) };
+        }
+    };
+    let ask = Ask {
+        entered: patience.entered(now),
+        deadline: caller.budget.deadline(),
+        waited: patience.waited,
+        priority: caller.priority,
+        grant: grant.as_ref().map(Grant::id),
+    };
+    let Whose { partition, per_partition, part, suspect } =
+        Whose::of(&member, gate.named(), || gate.partition);
+    let asked = cooldown::admit(&member.gate, part.as_ref(), &ask, now);
+    drop(grant);
+    match asked {
+        Ok(admitted) => Begun { admitted, partition, per_partition, suspect }.counted(),
+        // It would have been refused, so what it says changes nothing either.
+        Err(_) if families.shadows() => Begun::unobserved(now).counted(),
+        Err(_) if !scope::has_attempts() => Err(budget::out_of_attempts()),
+        Err((refusing, refusal)) => {
+            let cooling = Cooling::gate(refusing, &refusal, None);
+            if gate.no_wait {
+                return Err(Error::Cooling(cooling));
+            }
+            patience.refused(cooling, &caller).map(Asked::Wait)
+        }
+    }
+}
+
+/// What runs, and what its output is charged to.
+struct Begun {
+    admitted: Admitted,
+    partition: Option<Partition>,
+    per_partition: bool,
+    suspect: bool,
+}
+
+impl Begun {
+    /// Nobody let it through, and nobody is told what comes out.
+    const fn unobserved(now: Monotonic) -> Self {
+        Self { admitted: Admitted::new(None, now), partition: None, per_partition: false, suspect: false }
+    }
+
+    /// Counts it as an attempt of all budgets around it.
+    fn counted(self) -> Result<Asked, Error> {
+        if attempt::pass() { Ok(Asked::Go(self)) } else { Err(budget::out_of_attempts()) }
+    }
+
+    /// Tells the family what came out.
+    fn settle(mut self, verdict: Verdict, route: &str) {
+        match verdict {
+            Verdict::Bad(signal) => {
+                let signal = Arc::new(signal);
+                scope::saw(&signal);
+                self.limited(&signal, route);
+            }
+            Verdict::Good => {
+                if let Some(gate) = self.admitted.gate().filter(|_| self.suspect) {
+                    gate.route_accepted(route);
+                }
+                self.admitted.settle(true);
+            }
+            _ => self.admitted.settle(false),
+        }
+    }
+
+    fn limited(&mut self, signal: &Signal, route: &str) {
+        let part = cooldown::about(signal, self.partition, self.per_partition).filter(|_| !signal.aged);
+        let part = part.zip(self.admitted.gate());
+        match part.map(|(part, family)| Gate::partition_for(&family, part, clock::now())) {
+            Some(part) => {
+                let _ = self.admitted.settle_partition(&part, signal, route);
+            }
+            None => {
+                let _ = self.admitted.settle_signal(signal, route);
+            }
+        }
+    }
+}
+
+impl FamilyGate {
+    /// Who asks, with the budget that is in scope.
+    fn caller(&self) -> Caller<'static> {
+        Caller { budget: scope::budget(), priority: self.priority, uri: None }
+    }
+}
