@@ -39,6 +39,7 @@ pub(super) enum Next<F, RB> {
 
 /// What a limited answer is waited for.
 pub(super) struct Parked {
+    /// Its family's gate, or the waiting room.
     gate: Option<Arc<Gate>>,
     until: Monotonic,
     /// What this request was told itself, whatever its family does.
@@ -101,7 +102,11 @@ impl<S, B> Logical<'_, S, B> {
         let After::Retry { until, own } = saved.history.after(&said, safe, &budget, retry_at, now) else {
             return Next::Return(Ok(response));
         };
-        if !saved.tape.replayable() || !scope::has_attempts() {
+        let gate = gate.or_else(|| saved.waiting_room());
+        if gate.as_ref().is_some_and(|gate| gate.shuts_down())
+            || !saved.tape.replayable()
+            || !scope::has_attempts()
+        {
             return Next::Return(Ok(response));
         }
         saved.let_go = true;
@@ -175,9 +180,21 @@ impl<S, B> Logical<'_, S, B> {
             let refusal = saved.refused_until(until, family);
             return Next::Return(Err(saved.give_up(refusal, now)));
         }
-        Next::Go(State::Wait {
-            wait: Box::new(Wait::recorded(jittered(until, fastrand::f64(), limit.deadline(), now))),
-        })
+        let Some(room) = saved.waiting_room() else {
+            return Next::Go(State::Wait {
+                wait: Box::new(Wait::recorded(jittered(until, fastrand::f64(), limit.deadline(), now))),
+            });
+        };
+        let family = self.memory.family(saved.target());
+        saved.refusal = Some(saved.refused_until(until, family));
+        let (place, _) = room.place(&saved.ask(now), (until, fastrand::f64()), None, now);
+        match place {
+            Ok(place) => Next::Go(State::Wait { wait: Box::new(Wait::recorded_in(place)) }),
+            Err(refusal) => {
+                let refusal = saved.refused_by(&room, &refusal);
+                Next::Return(Err(saved.give_up(refusal, now)))
+            }
+        }
     }
 
     /// A wait ended.

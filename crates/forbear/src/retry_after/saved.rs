@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use forbear_core::budget::Budget as Limits;
-use forbear_core::gate::{Ask, Gate, Grant, Priority, Refusal};
+use forbear_core::families::FamiliesId;
+use forbear_core::gate::{Ask, Gate, Grant, Priority, Refusal, RefusalCause};
 use forbear_core::retry::{self, History};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
@@ -32,10 +33,12 @@ pub(super) struct Saved<S, B> {
     last_signal: Option<Arc<Said>>,
     /// The refusal that the present wait answers.
     pub(super) refusal: Option<Cooling>,
+    /// The families of the gate below, where one was found.
+    families: Option<FamiliesId>,
 }
 
 impl<S, B> Saved<S, B> {
-    pub(super) const fn new(service: S, head: Parts, tape: Tape<B>) -> Self {
+    pub(super) const fn new(service: S, head: Parts, tape: Tape<B>, families: Option<FamiliesId>) -> Self {
         Self {
             service,
             head,
@@ -47,6 +50,7 @@ impl<S, B> Saved<S, B> {
             let_go: false,
             last_signal: None,
             refusal: None,
+            families,
         }
     }
 
@@ -59,6 +63,11 @@ impl<S, B> Saved<S, B> {
     pub(super) fn wait_limit(&mut self, now: Monotonic) -> Limits {
         let budget = self.budget();
         self.history.wait_limit(&budget, now)
+    }
+
+    /// Where it waits for a moment that no family's gate knows of; `None` where nobody could end that wait.
+    pub(super) fn waiting_room(&self) -> Option<Arc<Gate>> {
+        self.families?.waiting_room()
     }
 
     pub(super) fn is_safe_to_repeat(&self) -> bool {
@@ -115,7 +124,7 @@ impl<S, B> Saved<S, B> {
     }
 
     /// What a wait that is impossible ends in: the refusal where nothing was sent, else the budget, with the hint that
-    /// did not fit it.
+    /// was not waited for.
     pub(super) fn give_up(&mut self, refusal: Cooling, now: Monotonic) -> Error {
         let over = self.budget().deadline().is_some_and(|deadline| now >= deadline);
         if !over && !self.let_go {
@@ -124,7 +133,12 @@ impl<S, B> Saved<S, B> {
         if let Some(signal) = refusal.signal() {
             self.last_signal = Some(Arc::new(signal.clone()));
         }
-        self.exhausted(if over { Spent::Time } else { Spent::NextWait }, now)
+        let what = match refusal.cause() {
+            _ if over => Spent::Time,
+            RefusalCause::ShuttingDown => Spent::ShuttingDown,
+            _ => Spent::NextWait,
+        };
+        self.exhausted(what, now)
     }
 
     /// The budget is spent.
