@@ -39,7 +39,7 @@ impl Outbound {
 /// answered, and no connection is cut.
 ///
 /// # Errors
-/// As [`axum::serve`].
+/// As [`axum::serve()`].
 pub async fn serve(
     listener: TcpListener,
     outbound: Outbound,
