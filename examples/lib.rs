@@ -17,6 +17,11 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[doc = include_str!("../docs/testing.md")]
 struct Testing;
 
+/// The guide's example of the one module that makes clients holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guard.md")]
+struct Guard;
+
 /// The guide's example of a client with types of its own holds.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/clients.md")]

@@ -1,5 +1,6 @@
 //! The server: one stack for all handlers, so that they share what vendors said.
 
+use std::io;
 use std::time::Duration;
 
 use axum::Router;
@@ -13,6 +14,7 @@ use http::Request;
 use http_body_util::Empty;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
+use tokio::net::TcpListener;
 
 use super::refusal::{Refused, limited};
 
@@ -31,6 +33,24 @@ impl Outbound {
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self { vendor: forbear::stack(&families).budget(budget).service(client), families, base }
     }
+}
+
+/// Serves [`app`] until `stopped`, and then ends in good order: nobody waits for the vendor any more, what is in flight is
+/// answered, and no connection is cut.
+///
+/// # Errors
+/// As [`axum::serve()`].
+pub async fn serve(
+    listener: TcpListener,
+    outbound: Outbound,
+    stopped: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let families = outbound.families.clone();
+    let told_to_stop = async move {
+        stopped.await;
+        families.shutdown();
+    };
+    axum::serve(listener, app(outbound)).with_graceful_shutdown(told_to_stop).await
 }
 
 /// `/quote/{symbol}` asks the vendor; `/health` says how the vendor is, and never fails because of it.

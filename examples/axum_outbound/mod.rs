@@ -1,6 +1,6 @@
 //! An axum server whose handlers call a vendor through one shared stack.
 //!
-//! [`app`] is the server. [`run`] starts it beside a vendor that says 429, calls it, and returns what its callers saw.
+//! [`app`] is the server, and [`serve`] serves it until it is told to stop. [`run`] starts it beside a vendor that says 429, calls it, and returns what its callers saw.
 
 mod app;
 mod refusal;
@@ -15,9 +15,10 @@ use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-pub use app::{Outbound, app};
+pub use app::{Outbound, app, serve};
 
 use crate::BoxError;
 
@@ -61,7 +62,10 @@ pub async fn run() -> Result<Vec<Seen>, BoxError> {
 
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let server = listener.local_addr()?;
-    let serving = tokio::spawn(axum::serve(listener, app(outbound)).into_future());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(serve(listener, outbound, async move {
+        let _ = stopped.await;
+    }));
 
     let caller = Client::builder(TokioExecutor::new()).build_http();
     let mut seen = Vec::new();
@@ -69,7 +73,9 @@ pub async fn run() -> Result<Vec<Seen>, BoxError> {
     for path in ["/quote/acme", "/quote/busy", "/quote/closed", "/quote/acme", "/health"] {
         seen.push(ask(&caller, format!("http://{server}{path}"), path, &vendor).await?);
     }
-    serving.abort();
+    drop(caller);
+    drop(stop);
+    serving.await??;
     Ok(seen)
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
+use forbear::error::Spent;
 use forbear::{BoxError, Error, Signal};
 use http::StatusCode;
 use http::header::RETRY_AFTER;
@@ -35,6 +36,9 @@ impl From<Error> for Refused {
     fn from(error: Error) -> Self {
         let (status, retry_in) = match &error {
             Error::Cooling(cooling) => (StatusCode::SERVICE_UNAVAILABLE, cooling.retry_in()),
+            Error::BudgetExhausted(spent) if spent.what() == Spent::ShuttingDown => {
+                (StatusCode::SERVICE_UNAVAILABLE, None)
+            }
             Error::BudgetExhausted(_) => (StatusCode::GATEWAY_TIMEOUT, None),
             Error::UnknownFamily(_) => (StatusCode::INTERNAL_SERVER_ERROR, None),
             _ => (StatusCode::BAD_GATEWAY, None),

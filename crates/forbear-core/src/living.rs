@@ -70,6 +70,11 @@ impl<T> Living<T> {
         }
     }
 
+    /// All that live now. Held by whoever asks: where it turns out to hold the last of one, its end takes the lock.
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        self.read().things.iter().filter_map(|(_, thing)| thing.upgrade()).collect()
+    }
+
     /// The thing of this number, if it still lives.
     pub(crate) fn find(&self, id: Id) -> Option<Arc<T>> {
         let places = self.read();

@@ -1,25 +1,28 @@
-//! Whether a gate stands below a layer, in the same task. It keeps the URL of what it sends, so that a layer above need
-//! not.
+//! Which gate stands below a layer, in the same task, if any. It keeps the URL of what it sends, so that a layer above
+//! need not; and its families know when nobody waits any more.
 //!
 //! Found out while services are made ready: that comes before every call, on the same instance. A gate behind a buffer
-//! is made ready by another task, and not found; then the layer above keeps the URL itself.
+//! is made ready by another task, and not found; then the layer above keeps the URL itself, and only budgets end what it
+//! waits for by itself.
 
 use std::cell::Cell;
 
+use forbear_core::families::FamiliesId;
+
 thread_local! {
-    static GATE: Cell<bool> = const { Cell::new(false) };
+    static GATE: Cell<Option<FamiliesId>> = const { Cell::new(None) };
 }
 
-/// Makes what stands below ready; and whether there was a gate in it.
+/// Makes what stands below ready; and the families of the gate in it.
 #[inline]
-pub(crate) fn look<T>(ready: impl FnOnce() -> T) -> (T, bool) {
-    GATE.set(false);
+pub(crate) fn look<T>(ready: impl FnOnce() -> T) -> (T, Option<FamiliesId>) {
+    GATE.set(None);
     let polled = ready();
-    (polled, GATE.replace(false))
+    (polled, GATE.replace(None))
 }
 
-/// A gate was made ready.
+/// A gate of these families was made ready.
 #[inline]
-pub(crate) fn gate() {
-    GATE.set(true);
+pub(crate) fn gate(families: FamiliesId) {
+    GATE.set(Some(families));
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use http::Uri;
 
-use crate::gate::Listeners;
+use crate::gate::{Gate, GateSettings, Listeners};
 use crate::host::Host;
 use crate::living::{Id, Living};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -43,6 +43,8 @@ struct Registry {
     id: Id,
     automatic: Automatic,
     listeners: Arc<Listeners>,
+    /// Where callers wait that wait for a moment, and for no family's gate: always open.
+    waiting_room: Arc<Gate>,
     /// Whether everything is only observed.
     shadow: AtomicBool,
     /// Requests that no family has, and that were refused, or would have been.
@@ -77,11 +79,12 @@ impl Families {
     }
 
     pub(super) fn of(defined: FamiliesBuilder) -> Result<Self, InvalidFamilies> {
-        let listeners = Arc::default();
+        let listeners: Arc<Listeners> = Arc::default();
         let table = table_of(&defined, &Table::default(), &listeners)?;
         Ok(Self(REGISTRIES.add(|id| Registry {
             id,
             automatic: Automatic::new(&listeners),
+            waiting_room: waiting_room(&listeners),
             listeners,
             shadow: AtomicBool::new(false),
             unknown: AtomicU64::new(0),
@@ -188,6 +191,19 @@ impl Families {
         self.0.table().members.iter().cloned().chain(automatic).collect()
     }
 
+    /// Ends every wait: each caller is refused, and whoever would have to wait later is refused at once. What needs no
+    /// wait goes on. How many waited; `None` where this was called before.
+    #[must_use]
+    pub fn shut_down(&self, now: Monotonic) -> Option<usize> {
+        self.0.listeners.shut_down(now)
+    }
+
+    /// Whether nobody waits any more.
+    #[must_use]
+    pub fn shuts_down(&self) -> bool {
+        self.0.listeners.shuts_down()
+    }
+
     /// From now on only observes: says what would have been refused, and refuses and delays nothing; or ends that.
     pub fn shadow(&self, on: bool) {
         self.0.shadow.store(on, Ordering::Relaxed);
@@ -210,6 +226,12 @@ impl Families {
     pub fn overflows(&self) -> u64 {
         self.0.automatic.overflows()
     }
+}
+
+/// What is waited for there was told to each caller by itself, so that nobody is too many.
+fn waiting_room(listeners: &Arc<Listeners>) -> Arc<Gate> {
+    let settings = GateSettings::automatic().max_waiters(usize::MAX);
+    Gate::heard("", Arc::new(settings), Some(Arc::clone(listeners)))
 }
 
 fn find(families: &[Family], name: &str) -> Result<usize, InvalidFamilies> {
@@ -255,6 +277,12 @@ impl Snapshot {
 }
 
 impl FamiliesId {
+    /// A gate to wait at for a moment, and for no family: always open. `None` where the families are gone.
+    #[must_use]
+    pub fn waiting_room(self) -> Option<Arc<Gate>> {
+        Some(Arc::clone(&REGISTRIES.find(self.0)?.waiting_room))
+    }
+
     /// The family that answers for `uri`, where it has state.
     #[must_use]
     pub fn existing(self, uri: &Uri) -> Option<Arc<Member>> {

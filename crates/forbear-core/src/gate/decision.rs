@@ -48,6 +48,8 @@ pub enum RefusalCause {
     Paused,
     /// As many callers as allowed wait already.
     Crowded,
+    /// It would have to wait, and the process shuts down.
+    ShuttingDown,
 }
 
 /// What closed a gate.

@@ -7,7 +7,7 @@ use crate::sync::{Mutex, MutexGuard, of_the_process};
 use crate::time::Monotonic;
 
 use super::ask::Ask;
-use super::decision::{Decision, Refusal};
+use super::decision::{Decision, Refusal, RefusalCause};
 use super::event::{Effect, Event, Observed, Outcome};
 use super::listen::Listeners;
 use super::partitions::Partitions;
@@ -234,7 +234,8 @@ impl Gate {
     /// draw in 0..1, `refused_at` the moment of the refusal that it answers.
     ///
     /// # Errors
-    /// The refusal where it cannot wait: paused, too many wait already, or its place comes after its deadline.
+    /// The refusal where it cannot wait: paused, too many wait already, its place comes after its deadline, or the
+    /// process shuts down.
     pub(super) fn park(
         &self,
         ask: &Ask,
@@ -242,7 +243,10 @@ impl Gate {
         refused_at: Option<Monotonic>,
         now: Monotonic,
     ) -> (Result<Key, Refusal>, Vec<Event>) {
-        self.with(|state| state.park(ask, wait, refused_at, now))
+        self.with(|state| match self.shuts_down() {
+            true => Err(state.refuse(RefusalCause::ShuttingDown, state.retry_at(), now)),
+            false => state.park(ask, wait, refused_at, now),
+        })
     }
 
     /// Runs `with` under the lock, publishes what the happy path reads, and wakes whom it concerns after it.

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use std::sync::{Arc, PoisonError};
 
 use crate::sync::RwLock;
+use crate::sync::atomic::AtomicBool;
 
 use super::engine::Gate;
 use super::event::Event;
@@ -20,18 +22,23 @@ pub enum Hears {
     NoMore,
 }
 
-/// Callbacks for the events of a set of gates. Not reached on the happy path.
+/// What the gates of a set share: callbacks for their events, and whether callers may still wait for them. Not reached
+/// on the happy path.
 #[derive(Default)]
-pub struct Listeners(RwLock<Vec<Listener>>);
+pub struct Listeners {
+    all: RwLock<Vec<Listener>>,
+    /// Whether nobody waits any more.
+    pub(super) shutdown: AtomicBool,
+}
 
 impl Listeners {
     /// Calls `listener` with every later event, and the name of its family.
     pub fn add(&self, listener: impl Fn(&Arc<str>, &Event) -> Hears + Send + Sync + 'static) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(listener));
+        self.all.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(listener));
     }
 
     fn all(&self) -> Vec<Listener> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -53,7 +60,7 @@ impl Gate {
             match tell(&listener) {
                 Ok(Hears::More) => {}
                 Ok(Hears::NoMore) => {
-                    let mut all = listeners.0.write().unwrap_or_else(PoisonError::into_inner);
+                    let mut all = listeners.all.write().unwrap_or_else(PoisonError::into_inner);
                     all.retain(|known| !Arc::ptr_eq(known, &listener));
                 }
                 Err(_) => panicked = panicked.saturating_add(1),

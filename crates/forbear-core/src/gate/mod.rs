@@ -33,6 +33,7 @@ mod recovery;
 mod refusal_window;
 mod settings;
 mod shard;
+mod shutdown;
 mod state;
 mod strike;
 mod tally;

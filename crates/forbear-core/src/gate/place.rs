@@ -25,7 +25,7 @@ pub enum Turn {
     Ask(Option<Grant>),
     /// Look again at that time, or when woken.
     Sleep(Monotonic),
-    /// Waiting is over: it cannot be served within its budget, or the family was paused.
+    /// Waiting is over: it cannot be served within its budget, the family was paused, or the process shuts down.
     Refused(Refusal),
 }
 
@@ -41,7 +41,8 @@ impl Gate {
     /// none), `jitter` its draw in 0..1, `refused_at` the moment of the refusal that this wait answers.
     ///
     /// # Errors
-    /// The refusal where it cannot wait: paused, too many wait already, or its place comes after its deadline.
+    /// The refusal where it cannot wait: paused, too many wait already, its place comes after its deadline, or the
+    /// process shuts down.
     pub fn place(
         self: &Arc<Self>,
         ask: &Ask,
@@ -61,7 +62,10 @@ impl Place {
         let Some(key) = self.key else { return (Turn::Ask(None), Vec::new()) };
         // Cloned before the lock is taken: it is somebody else's code.
         let waker = waker.clone();
-        let (next, events) = self.gate.with(|state| state.next(key, waker, now));
+        let (next, events) = self.gate.with(|state| match self.gate.shuts_down() {
+            true => state.dismiss(key, waker, now),
+            false => state.next(key, waker, now),
+        });
         let turn = match next {
             Next::Sleep(until) => return (Turn::Sleep(until), events),
             Next::Ask(grant) => Turn::Ask(grant.map(|id| Grant { gate: Arc::clone(&self.gate), id })),

@@ -7,6 +7,9 @@ use super::{FamilyHealth, Health, HealthPhase};
 
 impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.shutting_down {
+            f.write_str("shutting down: nobody waits\n")?;
+        }
         if self.shadow {
             f.write_str("shadow mode: nothing is refused\n")?;
         }

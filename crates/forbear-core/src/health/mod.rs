@@ -25,8 +25,8 @@ pub use short::Short;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Health {
-    /// Whether this process can serve. Calm: no vendor's trouble changes it, since taking this process out of rotation
-    /// mends nothing. For a readiness probe, whose body may name what is [degraded](FamilyHealth::degraded).
+    /// Whether this process can serve: until it shuts down. Calm: no vendor's trouble changes it, since taking this
+    /// process out of rotation mends nothing. For a readiness probe, whose body may name what is [degraded](FamilyHealth::degraded).
     pub ready: bool,
     /// The families that have state: registered ones first, then automatic ones by name.
     pub families: Vec<FamilyHealth>,
@@ -36,6 +36,8 @@ pub struct Health {
     pub unknown: u64,
     /// Shadow mode: refusals are what would have been refused; everything is sent.
     pub shadow: bool,
+    /// Nobody waits any more: who would have to is refused.
+    pub shutting_down: bool,
 }
 
 /// Where one family stands.
@@ -175,11 +177,12 @@ impl Health {
             shown.push(family);
         }
         let health = Self {
-            ready: true,
+            ready: !families.shuts_down(),
             families: shown,
             overflows: families.overflows(),
             unknown: families.unknown(),
             shadow: families.shadows(),
+            shutting_down: families.shuts_down(),
         };
         (health, events)
     }

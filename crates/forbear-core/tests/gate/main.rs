@@ -20,6 +20,7 @@ mod quiet;
 mod recheck;
 mod recovery;
 mod reference;
+mod shutdown;
 mod strikes;
 mod support;
 mod threads;

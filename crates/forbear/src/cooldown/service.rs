@@ -44,7 +44,7 @@ where
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        beneath::gate();
+        beneath::gate(self.families.id());
         self.inner.poll_ready(cx).map_err(Error::from_inner)
     }
 

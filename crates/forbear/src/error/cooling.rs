@@ -36,6 +36,8 @@ pub(crate) struct Wait {
     pub(crate) refused_at: Monotonic,
 }
 
+const SHUTTING_DOWN: &str = "shutting-down";
+
 impl Cooling {
     /// A gate's refusal; without a URL where what it refuses is not HTTP.
     pub(crate) fn gate(gate: &Arc<Gate>, refusal: &Refusal, url: Option<RedactedUrl>) -> Self {
@@ -44,6 +46,7 @@ impl Cooling {
         let reason = match refusal.cause {
             RefusalCause::Paused => Reason::from_static("paused"),
             RefusalCause::Crowded => Reason::from_static("too-many-waiting"),
+            RefusalCause::ShuttingDown => Reason::from_static(SHUTTING_DOWN),
             _ if refusal.operator.is_some() => Reason::from_static("operator"),
             _ => struck.map_or(Reason::from_static("recovering"), |struck| struck.signal.reason.clone()),
         };
@@ -86,8 +89,16 @@ impl Cooling {
     }
 
     /// The same refusal, with what its wait ended with.
-    pub(crate) fn again(self, gate: &Arc<Gate>, refusal: &Refusal) -> Self {
-        Self::gate(gate, refusal, self.0.url)
+    pub(crate) fn again(mut self, gate: &Arc<Gate>, refusal: &Refusal) -> Self {
+        if self.0.wait.is_some() {
+            return Self::gate(gate, refusal, self.0.url);
+        }
+        // A recorded deadline, which the gate that it was waited for at knows nothing of.
+        self.0.cause = refusal.cause;
+        if refusal.cause == RefusalCause::ShuttingDown {
+            self.0.reason = Reason::from_static(SHUTTING_DOWN);
+        }
+        self
     }
 
     /// The family that is not called. A deadline recorded for a URL without a family has the URL's host here.
@@ -120,7 +131,8 @@ impl Cooling {
         self.0.retry_at.map(|at| at.since(clock::now()))
     }
 
-    /// The vendor's reason code, or `paused`, `operator`, `too-many-waiting`, `recovering`, `retry-after`.
+    /// The vendor's reason code, or `paused`, `operator`, `too-many-waiting`, `recovering`, `retry-after`,
+    /// `shutting-down`.
     #[must_use]
     pub fn reason(&self) -> &Reason {
         &self.0.reason
@@ -163,6 +175,12 @@ impl fmt::Display for Cooling {
             },
             (RefusalCause::Crowded, _) => {
                 write!(f, "too many callers wait for {family}; try later, or send fewer")
+            }
+            (RefusalCause::ShuttingDown, Some(left)) => {
+                write!(f, "{family} is not waited for: this process shuts down; retry in {}", Short(left))
+            }
+            (RefusalCause::ShuttingDown, None) => {
+                write!(f, "{family} is not waited for: this process shuts down")
             }
             (RefusalCause::TooLate, _) => {
                 write!(f, "{family} is called again, but too little of the budget is left")

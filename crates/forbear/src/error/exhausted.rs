@@ -27,6 +27,8 @@ pub enum Spent {
     Attempts,
     /// The next wait does not fit, and the last response was already let go.
     NextWait,
+    /// The process shuts down, so nobody waits, and the last response was already let go.
+    ShuttingDown,
 }
 
 impl BudgetExhausted {
@@ -66,6 +68,7 @@ impl fmt::Display for BudgetExhausted {
             Spent::Time => "the deadline passed",
             Spent::Attempts => "no attempt is left",
             Spent::NextWait => "the next wait does not fit",
+            Spent::ShuttingDown => "the process shuts down",
         };
         let plural = if *attempts == 1 { "" } else { "s" };
         write!(f, "budget exhausted after {} and {attempts} attempt{plural}: {what}", Short(*spent))?;

@@ -14,6 +14,7 @@ pub struct Changes {
     families: Families,
     changed: Arc<Notify>,
     shown: Vec<(Arc<str>, String)>,
+    shutting_down: bool,
 }
 
 /// What time alone changes is looked at so often where nobody knows when it will.
@@ -40,14 +41,14 @@ impl Families {
             notify.notify_one();
             Hears::More
         });
-        Changes { families: self.clone(), changed, shown: Vec::new() }
+        Changes { families: self.clone(), changed, shown: Vec::new(), shutting_down: false }
     }
 }
 
 impl Changes {
     /// The health, as soon as a family stands elsewhere than at the last call, or is new, or gone; at once for the first
     /// call. What an event tells (a strike, a recovery, an operator) is seen at once; what time alone changes, such as the
-    /// end of a recovery, within a second. Counters and remaining time are no change.
+    /// end of a recovery, within a second; a [shutdown](Families::shutdown) too. Counters and remaining time are no change.
     ///
     /// **Cancellation.** Nothing is lost: the next call tells it.
     pub async fn next(&mut self) -> Health {
@@ -62,8 +63,9 @@ impl Changes {
                     (Arc::clone(&family.family), stands)
                 })
                 .collect();
-            if shown != self.shown {
+            if shown != self.shown || health.shutting_down != self.shutting_down {
                 self.shown = shown;
+                self.shutting_down = health.shutting_down;
                 return health;
             }
             let _ = timeout(LOOK_EVERY, self.changed.notified()).await;

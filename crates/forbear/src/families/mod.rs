@@ -6,6 +6,7 @@ use crate::{clock, events};
 mod changes;
 mod listen;
 mod operator;
+mod shutdown;
 
 pub use changes::Changes;
 pub use listen::Strike;

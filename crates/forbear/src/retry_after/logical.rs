@@ -48,6 +48,7 @@ impl<F, RB> Next<F, RB> {
 
 /// What a limited answer is waited for.
 pub(super) struct Parked {
+    /// Its family's gate, or the waiting room.
     gate: Option<Arc<Gate>>,
     until: Monotonic,
     /// What this request was told itself, whatever its family does.
@@ -111,7 +112,11 @@ impl<S, B> Logical<'_, S, B> {
         let After::Retry { until, own } = after else {
             return Next::Return(Ok(response));
         };
-        if !saved.tape.replayable() || !scope::has_attempts() {
+        let gate = gate.or_else(|| saved.waiting_room());
+        if gate.as_ref().is_some_and(|gate| gate.shuts_down())
+            || !saved.tape.replayable()
+            || !scope::has_attempts()
+        {
             return Next::Return(Ok(response));
         }
         saved.patience.let_go = true;
@@ -158,9 +163,15 @@ impl<S, B> Logical<'_, S, B> {
             let refusal = saved.refused_until(until, family);
             return Next::Return(Err(saved.patience.give_up(refusal, &caller(&saved.head), now)));
         }
-        Next::Go(State::Wait {
-            wait: Box::new(Wait::recorded(jittered(until, fastrand::f64(), limit.deadline(), now))),
-        })
+        let Some(room) = saved.waiting_room() else {
+            return Next::Go(State::Wait {
+                wait: Box::new(Wait::recorded(jittered(until, fastrand::f64(), limit.deadline(), now))),
+            });
+        };
+        let family = self.memory.family(saved.target());
+        let refusal = saved.refused_until(until, family);
+        let Saved { head, patience, .. } = &mut **saved;
+        Next::waits(patience.recorded(&room, until, refusal, &caller(head), now))
     }
 
     /// A wait ended.

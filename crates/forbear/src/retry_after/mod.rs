@@ -13,6 +13,7 @@
 //! | other than 429, and the request is not safe to repeat | it is returned |
 //! | a body that cannot be replayed | it was sent once, untouched; its limited answer is returned |
 //! | a refusal of the gate | waited out if that fits, woken early by a good verdict; else [`Cooling`](crate::Cooling) |
+//! | a [shutdown](crate::Families::shutdown) of the families below | every wait ends with a refusal; limited answers are returned |
 //! | an error | it is returned: ordinary faults are `tower::retry`'s job |
 //!
 //! The wait is the longest of the hint, a floor of its own (250 ms, doubling to 8 s per logical request) and the

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use forbear_core::families::FamiliesId;
+use forbear_core::gate::Gate;
 use forbear_core::retry;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
@@ -20,6 +22,8 @@ pub(super) struct Saved<S, B> {
     pub(super) head: Parts,
     pub(super) tape: Tape<B>,
     pub(super) patience: Patience,
+    /// The families of the gate below, where one was found.
+    families: Option<FamiliesId>,
 }
 
 /// The caller as its request has it: the budget that it carries and the one in scope.
@@ -32,8 +36,13 @@ pub(super) fn caller(head: &Parts) -> Caller<'_> {
 }
 
 impl<S, B> Saved<S, B> {
-    pub(super) const fn new(service: S, head: Parts, tape: Tape<B>) -> Self {
-        Self { service, head, tape, patience: Patience::new() }
+    pub(super) const fn new(service: S, head: Parts, tape: Tape<B>, families: Option<FamiliesId>) -> Self {
+        Self { service, head, tape, patience: Patience::new(), families }
+    }
+
+    /// Where it waits for a moment that no family's gate knows of; `None` where nobody could end that wait.
+    pub(super) fn waiting_room(&self) -> Option<Arc<Gate>> {
+        self.families?.waiting_room()
     }
 
     pub(super) fn is_safe_to_repeat(&self) -> bool {

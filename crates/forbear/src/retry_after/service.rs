@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use forbear_core::families::FamiliesId;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
 use http::{Request, Response};
@@ -20,13 +21,13 @@ use crate::{Error, NoWait, beneath, clock, host};
 pub struct RetryAfterService<S> {
     inner: S,
     layer: RetryAfterLayer,
-    /// Whether what was made ready last has a gate in it, which keeps the URL of what it sends.
-    gate: bool,
+    /// The families of the gate in what was made ready last. That gate keeps the URL of what it sends.
+    gate: Option<FamiliesId>,
 }
 
 impl<S> RetryAfterService<S> {
     pub(super) const fn new(inner: S, layer: RetryAfterLayer) -> Self {
-        Self { inner, layer, gate: false }
+        Self { inner, layer, gate: None }
     }
 }
 
@@ -70,13 +71,13 @@ where
                 self.unready();
                 return RetryAfterFuture::failed(error, id);
             }
-            let kept = self.gate && request.uri().authority().is_some();
+            let kept = self.gate.is_some() && request.uri().authority().is_some();
             let key = if kept { None } else { Some(key()) };
             return RetryAfterFuture::sent(self.inner.call(request.map(Replay::plain)), None, key, id);
         };
         let (head, body) = request.into_parts();
         let (body, tape) = Replay::record(body, limit);
-        let saved = Box::new(Saved::new(self.inner.clone(), head.clone(), tape));
+        let saved = Box::new(Saved::new(self.inner.clone(), head.clone(), tape, self.gate));
         match recorded {
             Some(until) => {
                 self.unready();

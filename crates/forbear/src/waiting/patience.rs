@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use forbear_core::budget::Budget as Limits;
-use forbear_core::gate::{Ask, Gate, Grant, Priority, Refusal, RefusalCause};
+use forbear_core::gate::{Ask, Gate, Grant, Place, Priority, Refusal, RefusalCause};
 use forbear_core::retry::History;
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
@@ -79,7 +79,29 @@ impl Patience {
         caller: &Caller<'_>,
         now: Monotonic,
     ) -> Result<Box<Wait>, Error> {
-        self.place(gate, (own, None), caller, now).map_err(|refusal| self.ended(gate, &refusal, caller))
+        let place = self.place(gate, (own, None), caller, now);
+        place
+            .map(|place| Box::new(Wait::at_gate(place)))
+            .map_err(|refusal| self.ended(gate, &refusal, caller))
+    }
+
+    /// Waits in the waiting room until a deadline that an earlier logical request recorded; `cooling` says so.
+    ///
+    /// # Errors
+    /// Where that is impossible: what the logical request ends in.
+    pub(crate) fn recorded(
+        &mut self,
+        room: &Arc<Gate>,
+        until: Monotonic,
+        cooling: Cooling,
+        caller: &Caller<'_>,
+        now: Monotonic,
+    ) -> Result<Box<Wait>, Error> {
+        self.refusal = Some(cooling);
+        let place = self.place(room, (until, None), caller, now);
+        place
+            .map(|place| Box::new(Wait::recorded_in(place)))
+            .map_err(|refusal| self.ended(room, &refusal, caller))
     }
 
     /// The gate refused, and nothing was sent: waits that out where it fits.
@@ -97,7 +119,7 @@ impl Patience {
         match self.place(&wait.gate, (now, Some(wait.refused_at)), caller, now) {
             Ok(place) => {
                 self.refusal = Some(cooling);
-                Ok(place)
+                Ok(Box::new(Wait::at_gate(place)))
             }
             Err(refusal) => {
                 let gate = Arc::clone(&wait.gate);
@@ -113,7 +135,7 @@ impl Patience {
         (not_before, refused_at): (Monotonic, Option<Monotonic>),
         caller: &Caller<'_>,
         now: Monotonic,
-    ) -> Result<Box<Wait>, Refusal> {
+    ) -> Result<Place, Refusal> {
         let ask = Ask {
             entered: self.entered(now),
             deadline: self.limit(caller, now).deadline(),
@@ -123,7 +145,7 @@ impl Patience {
         };
         let (place, news) = gate.place(&ask, (not_before, fastrand::f64()), refused_at, now);
         events::emit(gate, &news);
-        place.map(|place| Box::new(Wait::at_gate(place)))
+        place
     }
 
     /// A wait at a gate ended in a refusal.
@@ -136,7 +158,7 @@ impl Patience {
     }
 
     /// What a wait that is impossible ends in: the refusal where nothing was sent, else the budget, with the hint that
-    /// did not fit it.
+    /// was not waited for.
     pub(crate) fn give_up(&mut self, refusal: Cooling, caller: &Caller<'_>, now: Monotonic) -> Error {
         let over = !caller.budget.fits(now);
         if !over && !self.let_go {
@@ -145,7 +167,12 @@ impl Patience {
         if let Some(signal) = refusal.signal() {
             self.last_signal = Some(Arc::new(signal.clone()));
         }
-        self.exhausted(if over { Spent::Time } else { Spent::NextWait }, now)
+        let what = match refusal.cause() {
+            _ if over => Spent::Time,
+            RefusalCause::ShuttingDown => Spent::ShuttingDown,
+            _ => Spent::NextWait,
+        };
+        self.exhausted(what, now)
     }
 
     /// The budget is spent.

@@ -24,13 +24,18 @@ pub(crate) enum Waited {
     Over(Option<Grant>),
     /// The deadline of an earlier logical request has passed, as it stood when the wait began.
     Recorded,
-    /// It cannot be served within its budget.
+    /// It cannot be served within its budget, or before the process shuts down.
     Refused(Arc<Gate>, Refusal),
 }
 
 impl Wait {
     pub(crate) const fn at_gate(place: Place) -> Self {
         Self { place: Some(place), until: Monotonic::ORIGIN, recorded: false, timer: None }
+    }
+
+    /// In the waiting room, until the deadline that an earlier logical request recorded.
+    pub(crate) const fn recorded_in(room: Place) -> Self {
+        Self { place: Some(room), until: Monotonic::ORIGIN, recorded: true, timer: None }
     }
 
     pub(crate) const fn until(until: Monotonic) -> Self {
@@ -50,6 +55,7 @@ impl Wait {
                     let (turn, news) = place.turn(cx.waker(), now);
                     events::emit(place.gate(), &news);
                     match turn {
+                        Turn::Ask(_) if self.recorded => return Poll::Ready(Waited::Recorded),
                         Turn::Ask(grant) => return Poll::Ready(Waited::Over(grant)),
                         Turn::Refused(refusal) => {
                             return Poll::Ready(Waited::Refused(Arc::clone(place.gate()), refusal));

@@ -5,6 +5,7 @@ mod changes;
 mod configuration;
 mod matching;
 mod operator;
+mod shutdown;
 
 #[path = "../common/mod.rs"]
 mod common;
