@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forbear_core::gate::{
-    Ask, Decision, Effect, Gate, GateSettings, Listeners, Phase, Priority, RefusalCause,
+    Ask, Decision, Effect, Gate, GateSettings, Listeners, Phase, Priority, RefusalCause, Turn,
 };
 use forbear_core::partition::Partition;
 use forbear_core::time::Monotonic;
@@ -141,6 +141,34 @@ fn other_sets_wait_on_and_a_gate_made_later_is_of_its_set() {
     let _ = strike(&late, &throttled().delay(secs(60)), at(3.0));
     assert!(Waiting::try_park(&late, &Ask::new(at(3.0)), 0.0, at(3.0)).is_err());
     assert!(Waiting::try_park(&other, &Ask::new(at(3.0)), 0.0, at(3.0)).is_ok());
+}
+
+#[test]
+fn who_comes_while_it_happens_is_refused_or_woken() {
+    let listeners: Arc<Listeners> = Arc::default();
+    let gate = gate_of(&listeners);
+    let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
+    let parks = || {
+        let mut slept = Vec::new();
+        // Until one is refused: then it has happened.
+        while let Ok(mut caller) = Waiting::try_park(&gate, &Ask::new(at(1.0)), 0.0, at(1.0)) {
+            match caller.turn(at(1.0)) {
+                Turn::Sleep(_) => slept.push(caller),
+                Turn::Refused(_) => break,
+                Turn::Ask(_) => return None,
+            }
+        }
+        Some(slept)
+    };
+    let slept: Vec<_> = std::thread::scope(|scope| {
+        let parking: Vec<_> = (0..4).map(|_| scope.spawn(parks)).collect();
+        while view(&gate, at(1.0)).waiting < 100 {
+            std::thread::yield_now();
+        }
+        let _ = listeners.shut_down(at(1.0));
+        parking.into_iter().map(|parks| parks.join().unwrap().expect("nobody is served")).collect()
+    });
+    all_are_refused(&gate, slept.into_iter().flatten().collect(), Some(at(60.0)), at(1.0));
 }
 
 #[test]
