@@ -128,8 +128,9 @@ async fn closed_in_the_body_is_a_head_and_less_than_it_promised() {
 #[tokio::test]
 async fn a_half_close_ends_one_direction_after_the_answer() {
     let large = "x".repeat(4 << 20);
-    for body in ["", "whole", &large] {
-        let vendor = once(reply(200).body(body.to_owned()).half_close()).await;
+    for (body, pieces) in [("", 1), ("whole", 1), ("whole", 5), (&large, 1)] {
+        let piece = body.len().div_ceil(pieces).max(1);
+        let vendor = once(reply(200).body(body.to_owned()).slow_body(piece, MS(1)).half_close()).await;
         let mut socket = ask(&vendor).await;
         let (raw, end) = rest(&mut socket).await;
         let (head, seen) = raw.split_once("\r\n\r\n").expect("a whole head");

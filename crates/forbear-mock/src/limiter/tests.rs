@@ -119,6 +119,8 @@ fn the_largest_of_everything_neither_panics_nor_overflows() {
         let wait = limiter.wait(NANOSECOND).unwrap_or_default();
         assert!(wait.is_zero() || wait == Duration::MAX - NANOSECOND);
         let _ = limiter.wait(Duration::MAX);
+        limiter.admit(Duration::MAX);
+        let _ = limiter.wait(Duration::MAX);
     }
 }
 
