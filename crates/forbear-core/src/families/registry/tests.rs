@@ -1,0 +1,203 @@
+use std::time::Duration;
+
+use http::StatusCode;
+
+use super::*;
+use crate::gate::{GateSettings, Outcome};
+use crate::signal::{Class, Signal};
+
+fn name(families: &Families, uri: &str) -> String {
+    let uri: Uri = uri.parse().unwrap();
+    match families.snapshot().find(&uri, None, None) {
+        Found::Member(member) => member.gate.name().to_string(),
+        Found::Automatic(member) => format!("auto {}", member.gate.name()),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_route_wins_over_its_host_and_a_port_over_none() {
+    let families = Families::builder()
+        .family(Family::new("host").host("api.example.com"))
+        .family(Family::new("port").host("api.example.com:8443"))
+        .family(Family::new("route").route("api.example.com", "/v8/{*rest}"))
+        .unknown(Unknown::Refuse)
+        .build()
+        .unwrap();
+    assert_eq!(name(&families, "https://api.example.com/v1"), "host");
+    assert_eq!(name(&families, "https://u:p@API.example.com.:443/v1?q"), "host");
+    assert_eq!(name(&families, "https://api.example.com:1234/v1"), "host");
+    assert_eq!(name(&families, "https://api.example.com:8443/v1"), "port");
+    assert_eq!(name(&families, "https://api.example.com/v8/chart"), "route");
+    assert_eq!(name(&families, "https://other.example.com/"), "Unknown");
+}
+
+#[test]
+fn a_name_wins_over_the_host_and_a_wrong_one_is_refused() {
+    let families = Families::builder().family(Family::new("a").host("a.example")).build().unwrap();
+    let uri = Uri::from_static("https://b.example/");
+    let snapshot = families.snapshot();
+    let found = snapshot.find(&uri, None, Some(&FamilyName::from_static("a")));
+    assert!(matches!(found, Found::Member(member) if &**member.gate.name() == "a"));
+    let found = snapshot.find(&uri, None, Some(&FamilyName::from_static("b")));
+    assert!(matches!(found, Found::Unknown));
+}
+
+#[test]
+fn a_healthy_host_has_no_entry_until_it_signals() {
+    let families = Families::builder().build().unwrap();
+    let uri = Uri::from_static("http://h.example:8080/x");
+    assert_eq!(name(&families, "http://h.example:8080/x"), "Healthy");
+    let member = families.id().member_for(&uri, Monotonic::ORIGIN).unwrap();
+    assert!(member.automatic);
+    assert_eq!(name(&families, "http://H.example:8080/y"), "auto h.example:8080");
+    assert_eq!(name(&families, "http://h.example/"), "Healthy");
+    let id = families.id();
+    drop(families);
+    assert!(id.member_for(&uri, Monotonic::ORIGIN).is_none());
+}
+
+#[test]
+fn a_relative_uri_is_matched_by_its_host_field() {
+    let families = Families::builder().family(Family::new("a").host("a.example")).build().unwrap();
+    let uri = Uri::from_static("/path");
+    let snapshot = families.snapshot();
+    assert!(matches!(snapshot.find(&uri, Some("a.example"), None), Found::Member(_)));
+    assert!(matches!(snapshot.find(&uri, None, None), Found::PassThrough));
+}
+
+#[test]
+fn a_suffix_holds_for_all_hosts_under_it_and_the_longest_wins() {
+    let families = Families::builder()
+        .family(Family::new("all").host_suffix("*.example.com"))
+        .family(Family::new("eu").host_suffix("EU.example.com."))
+        .family(Family::new("port").host_suffix("example.com:8443"))
+        .family(Family::new("one").host("one.example.com").route("paths.example.com", "/v1"))
+        .unknown(Unknown::Refuse)
+        .build()
+        .unwrap();
+    for (uri, family) in [
+        ("https://example.com/", "all"),
+        ("https://a.example.com/", "all"),
+        ("https://A.b.Example.com.:443/", "all"),
+        ("https://eu.example.com/", "eu"),
+        ("https://x.y.eu.example.com/", "eu"),
+        ("https://a.example.com:8443/", "port"),
+        ("https://a.example.com:9999/", "all"),
+        ("https://one.example.com/", "one"),
+        ("https://two.one.example.com/", "all"),
+        ("https://paths.example.com/v1", "one"),
+        ("https://paths.example.com/v2", "all"),
+        ("https://badexample.com/", "Unknown"),
+        ("https://com/", "Unknown"),
+        ("https://[::1]/", "Unknown"),
+    ] {
+        assert_eq!(name(&families, uri), family, "{uri}");
+    }
+}
+
+fn at(seconds: u64) -> Monotonic {
+    Monotonic::ORIGIN.after(Duration::from_secs(seconds))
+}
+
+/// Strikes the family of `uri` for a minute.
+fn strike(families: &Families, uri: &str) {
+    let member = families.id().member_for(&uri.parse().unwrap(), at(1)).unwrap();
+    let signal = Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(60));
+    let _ = member.gate.observe(&member.gate.foreign(at(1)), Outcome::Bad(&signal, "/"), at(1));
+}
+
+fn cools(families: &Families, uri: &str) -> bool {
+    families.id().existing(&uri.parse().unwrap()).is_some_and(|member| !member.gate.is_open())
+}
+
+#[test]
+fn a_replaced_family_keeps_where_it_stands() {
+    let families =
+        Families::builder().family(Family::new("a").host("a.example")).family(Family::new("b")).build();
+    let families = families.unwrap();
+    strike(&families, "http://a.example");
+    let mut service = families.snapshot();
+    let moved = Family::new("a").host("moved.example").gate(GateSettings::registered().max_waiters(1));
+    families.replace(moved, at(2)).unwrap();
+    assert!(cools(&families, "http://moved.example") && !cools(&families, "http://a.example"));
+    let to = |snapshot: &Snapshot, uri| {
+        matches!(snapshot.find(&Uri::from_static(uri), None, None), Found::Member(_))
+    };
+    assert!(to(&service, "http://a.example") && !to(&service, "http://moved.example"));
+    service.refresh();
+    assert!(!to(&service, "http://a.example") && to(&service, "http://moved.example"));
+    let gate = &families.named("a").unwrap().gate;
+    assert_eq!((gate.max_advertised(), gate.name().as_ref()), (Duration::from_secs(86_400), "a"));
+    let nobody = families.replace(Family::new("c"), at(2)).unwrap_err();
+    assert_eq!(nobody.to_string(), "family \"c\": is not registered");
+}
+
+#[test]
+fn a_change_that_cannot_be_changes_nothing() {
+    let families = Families::builder()
+        .family(Family::new("a").host("a.example"))
+        .family(Family::new("b").host("b.example"))
+        .requires("https://b.example/v1")
+        .build()
+        .unwrap();
+    let text = |changed: Result<(), InvalidFamilies>| changed.unwrap_err().to_string();
+    assert!(text(families.register(Family::new("a"), at(1))).contains("twice"));
+    let stolen = text(families.register(Family::new("c").host("A.example"), at(1)));
+    assert!(stolen.contains("\"a\"") && stolen.contains("\"c\""), "{stolen}");
+    let required = text(families.remove("b", at(1)));
+    assert!(required.contains("https://b.example/v1 belongs to no family"), "{required}");
+    assert!(text(families.remove("c", at(1))).contains("not registered"));
+    let bad = Family::new("b").gate(GateSettings::registered().attempt_timeout(Duration::ZERO));
+    assert!(text(families.set([bad], at(1))).contains("attempt_timeout"));
+    let names: Vec<_> = families.members().iter().map(|member| member.gate.name().to_string()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(name(&families, "http://b.example"), "b");
+}
+
+#[test]
+fn a_host_takes_its_cool_down_along_when_it_changes_hands() {
+    let families = Families::builder().build().unwrap();
+    strike(&families, "http://h.example");
+    assert_eq!(name(&families, "http://h.example"), "auto h.example");
+    families.register(Family::new("h").host("h.example"), at(2)).unwrap();
+    assert_eq!(
+        (name(&families, "http://h.example").as_str(), cools(&families, "http://h.example")),
+        ("h", true)
+    );
+    assert_eq!(families.members().len(), 1);
+    families.remove("h", at(3)).unwrap();
+    assert_eq!(name(&families, "http://h.example"), "auto h.example");
+    assert!(cools(&families, "http://h.example"));
+    // One that rests leaves nothing behind.
+    families.register(Family::new("i").host("i.example"), at(3)).unwrap();
+    families.remove("i", at(4)).unwrap();
+    assert_eq!(name(&families, "http://i.example"), "Healthy");
+}
+
+#[test]
+fn a_whole_set_is_exchanged_at_once() {
+    let families = Families::builder()
+        .family(Family::new("a").host("a.example"))
+        .family(Family::new("b").host("b.example"))
+        .unknown(Unknown::Refuse)
+        .build()
+        .unwrap();
+    strike(&families, "http://b.example");
+    let next = [Family::new("b").host("a.example"), Family::new("c").host("b.example")];
+    families.set(next, at(2)).unwrap();
+    assert_eq!(name(&families, "http://a.example"), "b");
+    assert!(cools(&families, "http://a.example") && !cools(&families, "http://b.example"));
+}
+
+#[test]
+fn a_snapshot_outlives_its_families_and_still_learns() {
+    let families = Families::builder().build().unwrap();
+    let mut snapshot = families.snapshot();
+    drop(families);
+    snapshot.refresh();
+    let uri = Uri::from_static("http://h.example/");
+    assert!(matches!(snapshot.find(&uri, None, None), Found::Healthy));
+    assert!(snapshot.id().member_for(&uri, at(1)).is_some());
+    assert!(matches!(snapshot.find(&uri, None, None), Found::Automatic(_)));
+}
