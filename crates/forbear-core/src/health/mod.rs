@@ -52,6 +52,8 @@ pub struct FamilyHealth {
     /// Its parts that are not open, at most 20, the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub partitions: Vec<FamilyHealth>,
+    /// Whether it was made for a host that nobody registered.
+    pub automatic: bool,
     /// Where it stands.
     pub phase: HealthPhase,
     /// Whether it is in trouble for longer than a vendor's ordinary "not now": not called, and at its ladder's top rung
@@ -105,6 +107,33 @@ pub enum HealthPhase {
     Recovering,
     /// Paused by an operator.
     Paused,
+}
+
+impl HealthPhase {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Open,
+        Self::Cooling,
+        Self::Exhausted,
+        Self::Blocked,
+        Self::Probing,
+        Self::Recovering,
+        Self::Paused,
+    ];
+
+    /// The word for it in health and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Cooling => "cooling",
+            Self::Exhausted => "exhausted",
+            Self::Blocked => "blocked",
+            Self::Probing => "probing",
+            Self::Recovering => "recovering",
+            Self::Paused => "paused",
+        }
+    }
 }
 
 /// The last signal that closed a family.
@@ -168,6 +197,7 @@ impl Health {
                 FamilyHealth::of(gate, &view, now)
             };
             let mut family = look(&member.gate);
+            family.automatic = member.automatic;
             family.partitions = member.gate.partitions().iter().map(look).collect();
             family.partitions.retain(|partition| partition.phase != HealthPhase::Open);
             family.partitions.sort_by(|one, other| {
@@ -237,6 +267,7 @@ impl FamilyHealth {
             family: Arc::clone(gate.name()),
             partition: gate.partition_label().map(Into::into),
             partitions: Vec::new(),
+            automatic: false,
             phase,
             degraded: is_degraded(view, now),
             since: (view.since > Monotonic::ORIGIN).then(|| now.since(view.since)),
