@@ -51,7 +51,7 @@ async fn every_metric_is_documented_with_its_labels_and_all_their_values() {
     let mut phases: Vec<_> = table("phase").into_iter().map(|row| row[0].clone()).collect();
     phases.sort();
     assert_eq!(scrape.values("forbear_family_phase", "phase").into_iter().collect::<Vec<_>>(), phases);
-    assert_eq!(scrape.series.len(), 27 + 27 + 3, "as documented");
+    assert_eq!(scrape.series.len(), 29 + 29 + 3, "as documented");
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,6 +104,42 @@ async fn a_scrape_says_what_happened() {
     assert_eq!(scrape.value("forbear_recoveries_total", &[("family", "quotes")]), 1.0);
     assert_eq!(scrape.value("forbear_family_phase", &[("family", "quotes"), ("phase", "recovering")]), 1.0);
     assert_eq!(scrape.value("forbear_family_phase", &[("family", "quotes"), ("phase", "cooling")]), 0.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_of_a_family_is_counted_for_the_family_and_makes_no_series() {
+    let mock = MockVendor::in_process()
+        .script(reply(429).retry_after(5))
+        .route("/0", reply(200))
+        .route("/3", reply(200));
+    let mail = Family::new("mail").host("mail.test").partition_by_header("authorization").per_partition();
+    let families = Families::builder().family(mail).build().unwrap();
+    let (exporter, metrics, client) = (Exporter::new(), families.metrics(), vendor(&families, &mock));
+    let as_user = |key: u32, path: u32| {
+        let mut request = get(&format!("http://mail.test/{path}"));
+        request.headers_mut().insert("authorization", format!("key {key}").parse().unwrap());
+        request
+    };
+    let before = exporter.scrape(&metrics).series.len();
+    let _ = client.send(as_user(0, 0)).await.unwrap();
+    for key in 0..100 {
+        let _ = client.send(as_user(key, 1)).await.unwrap();
+        let _ = client.send(as_user(key, 2)).await.unwrap_err();
+    }
+    let scrape = exporter.scrape(&metrics);
+    assert_eq!(scrape.series.len(), before);
+    let mail = |name, more: &[(&str, &str)]| scrape.value(name, &[&[("family", "mail")], more].concat());
+    assert_eq!(mail("forbear_attempts_total", &[]), 101.0);
+    assert_eq!(mail("forbear_strikes_total", &[("class", "throttled")]), 100.0);
+    assert_eq!(mail("forbear_refusals_total", &[("cause", "cooling")]), 100.0);
+    assert_eq!(mail("forbear_closed_partitions", &[]), 100.0);
+    assert_eq!(mail("forbear_family_phase", &[("phase", "open")]), 1.0);
+    tokio::time::sleep(5 * SECOND).await;
+    for key in 0..50 {
+        let _ = client.send(as_user(key, 3)).await.unwrap();
+    }
+    let scrape = exporter.scrape(&metrics);
+    assert_eq!(scrape.value("forbear_attempts_total", &[("family", "mail")]), 151.0, "none counted twice");
 }
 
 #[tokio::test(start_paused = true)]

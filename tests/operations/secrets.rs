@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::body::Replay;
-use forbear::{EffectiveUri, Error, Families, Family, NoWait, Operator, Unknown};
+use forbear::{EffectiveUri, Error, Families, Family, NoWait, Operator, Partition, Unknown};
 use forbear_tests::logs::Logs;
 use http::{HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::Full;
@@ -78,6 +78,9 @@ fn request(host: &str, path: &str, relative: bool) -> Request<Body> {
     let request = request.header("x-api-key", CANARY).header("idempotency-key", CANARY);
     let mut request = request.body(Full::from(CANARY)).unwrap();
     request.extensions_mut().insert(CANARY);
+    if relative {
+        request.extensions_mut().insert(Partition::of(&CANARY));
+    }
     request
 }
 
@@ -123,7 +126,9 @@ async fn a_secret_is_in_no_event_error_health_or_metric_whatever_fails() {
     for unknown in [Unknown::PerHost, Unknown::Refuse] {
         let families = Families::builder()
             .family(Family::new("quotes").host("quotes.test"))
-            .family(Family::new("news").host("news.test"))
+            .family(
+                Family::new("news").host("news.test").partition_by_header("authorization").per_partition(),
+            )
             .unknown(unknown)
             .build()
             .unwrap();

@@ -52,6 +52,8 @@ pub struct FamilyHealth {
     /// Its parts that are not open, at most 20, the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub partitions: Vec<FamilyHealth>,
+    /// How many parts are not open.
+    pub closed_partitions: usize,
     /// Whether it was made for a host that nobody registered.
     pub automatic: bool,
     /// Where it stands.
@@ -74,7 +76,7 @@ pub struct FamilyHealth {
     pub operator: Option<OperatorHealth>,
     /// Attempts per second that a recovering family is called at.
     pub pace: Option<f64>,
-    /// Callers that wait for it.
+    /// Callers that wait for it, or for a part of it.
     pub waiting: usize,
     /// Attempts admitted.
     pub attempts: u64,
@@ -203,6 +205,9 @@ impl Health {
             family.partitions.sort_by(|one, other| {
                 (other.remaining, &one.partition).cmp(&(one.remaining, &other.partition))
             });
+            family.closed_partitions = family.partitions.len();
+            let waiting = family.partitions.iter().map(|partition| partition.waiting);
+            family.waiting = waiting.fold(family.waiting, usize::saturating_add);
             family.partitions.truncate(MOST_PARTITIONS);
             shown.push(family);
         }
@@ -267,6 +272,7 @@ impl FamilyHealth {
             family: Arc::clone(gate.name()),
             partition: gate.partition_label().map(Into::into),
             partitions: Vec::new(),
+            closed_partitions: 0,
             automatic: false,
             phase,
             degraded: is_degraded(view, now),

@@ -54,7 +54,7 @@ impl Families {
 }
 
 impl Metrics {
-    /// Copies all numbers to the recorder: 27 series for each registered family, the same for all automatic ones
+    /// Copies all numbers to the recorder: 29 series for each registered family, the same for all automatic ones
     /// together, and three more. As [`Families::health`], it makes the changes that time brings, and tells them.
     pub fn publish(&self) {
         describe();
@@ -111,6 +111,8 @@ fn stands(name: &Arc<str>, families: &[&FamilyHealth]) {
     let left = families.iter().filter(|family| cooling(family.phase)).filter_map(|family| family.remaining);
     gauge!("forbear_cooldown_seconds", "family" => family())
         .set(left.max().unwrap_or_default().as_secs_f64());
+    let closed = families.iter().map(|family| family.closed_partitions).sum();
+    gauge!("forbear_closed_partitions", "family" => family()).set(number(closed));
     let waiting = families.iter().map(|family| family.waiting).sum();
     gauge!("forbear_waiting", "family" => family()).set(number(waiting));
 }
@@ -166,6 +168,7 @@ fn describe() {
     );
     describe_gauge!("forbear_family_level", "The level, 0 to 7.");
     describe_gauge!("forbear_cooldown_seconds", Unit::Seconds, "What is left of the cool-down.");
+    describe_gauge!("forbear_closed_partitions", "Parts of the family that are not open.");
     describe_gauge!("forbear_waiting", "Callers that wait for their family.");
     describe_gauge!("forbear_shadow", "1 in shadow mode: nothing is refused or delayed.");
 }
