@@ -25,19 +25,28 @@ fn seen(event: &Logged) -> String {
 
 /// Everything that forbear has to tell happens once.
 async fn everything(families: &Families) {
-    let mock = MockVendor::in_process().script([reply(429).retry_after(5), reply(200)]);
-    let get = || {
-        let mut request =
-            Request::get("http://quotes.test/chart").body(Full::<bytes::Bytes>::default()).unwrap();
+    let mock = MockVendor::in_process()
+        .script(reply(200))
+        .route("/chart", [reply(429).retry_after(5), reply(200)])
+        .route("/dead", reply(429).retry_after(1));
+    let get = |path: &str| {
+        let url = format!("http://quotes.test{path}");
+        let mut request = Request::get(url).body(Full::<bytes::Bytes>::default()).unwrap();
         request.extensions_mut().insert(NoWait);
         request
     };
     families.on_signal(|_| std::panic::resume_unwind(Box::new("a listener's fault")));
     let vendor = forbear::stack(families).service(mock.service());
-    let _ = vendor.send(get()).await.unwrap();
+    let _ = vendor.send(get("/chart")).await.unwrap();
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let _ = vendor.send(get()).await.unwrap();
+    let _ = vendor.send(get("/chart")).await.unwrap();
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let _ = vendor.send(get("/well")).await.unwrap();
+        let _ = vendor.send(get("/dead")).await.unwrap();
+    }
     families.pause("quotes", Operator::new("alice", "why not")).unwrap();
+    families.shutdown();
     let _ = BudgetLayer::new(Duration::from_secs(1)).layer(vendor);
 }
 

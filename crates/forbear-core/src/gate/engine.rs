@@ -73,7 +73,9 @@ impl Gate {
         listeners: Option<Arc<Listeners>>,
     ) -> Arc<Self> {
         let name = name.into();
-        let account = listeners.as_ref().map(|listeners| listeners.accounts().of(&name));
+        // One without a name is no family's.
+        let family = listeners.as_ref().filter(|_| !name.is_empty());
+        let account = family.map(|listeners| listeners.accounts().of(&name));
         Self::make(name, None, settings, (listeners, account))
     }
 
