@@ -79,7 +79,7 @@ fn request(host: &str, path: &str, relative: bool) -> Request<Body> {
     let mut request = request.body(Full::from(CANARY)).unwrap();
     request.extensions_mut().insert(CANARY);
     if relative {
-        request.extensions_mut().insert(Partition::of(&CANARY));
+        request.extensions_mut().insert(Partition::of(CANARY));
     }
     request
 }
