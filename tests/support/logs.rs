@@ -15,6 +15,8 @@ use tracing_subscriber::{Layer, Registry};
 pub struct Logged {
     /// Its level.
     pub level: Level,
+    /// The names of its fields, `message` and those without a value among them.
+    pub declared: Vec<&'static str>,
     /// Its fields, `message` among them, as they print.
     pub fields: BTreeMap<&'static str, String>,
 }
@@ -46,6 +48,12 @@ impl Logs {
         let events = Sink::default();
         SINK.set(Some(Arc::clone(&events)));
         Self { events }
+    }
+
+    /// All events so far.
+    #[must_use]
+    pub fn all(&self) -> Vec<Logged> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The events of one level so far.
@@ -93,7 +101,8 @@ impl<S: Subscriber> Layer<S> for Catch {
         }
         let mut fields = Fields(BTreeMap::new());
         event.record(&mut fields);
-        let logged = Logged { level: *event.metadata().level(), fields: fields.0 };
+        let declared = event.metadata().fields().iter().map(|field| field.name()).collect();
+        let logged = Logged { level: *event.metadata().level(), declared, fields: fields.0 };
         let _ = SINK.try_with(|sink| {
             if let Some(sink) = &*sink.borrow() {
                 sink.lock().unwrap_or_else(PoisonError::into_inner).push(logged);

@@ -125,6 +125,7 @@
 //! | `budget` | yes | [`BudgetLayer`] |
 //! | `retry-after` | yes | [`retry_after`] |
 //! | `cooldown` | yes | [`cooldown`] |
+//! | `metrics` | no | counters and gauges through the `metrics` facade, see `Families::metrics` |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where the three default features are on.
@@ -165,6 +166,8 @@ mod waiting;
 pub use body::{BoxError, Peeked, Replay};
 pub use error::{BudgetExhausted, Cooling, Error, Spent, UnknownFamily};
 pub use extensions::{EffectiveUri, NoWait, Signal};
+#[cfg(feature = "metrics")]
+pub use families::Metrics;
 pub use families::{Changes, Families, FamiliesBuilder, Strike};
 pub use forbear_core::dialect::Dialect;
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bounded::{Bounded, Rests};
 use crate::dialect::Dialect;
-use crate::gate::{Gate, GateSettings, Listeners};
+use crate::gate::{Gate, Listeners};
 use crate::time::Monotonic;
 
 use super::table::Member;
@@ -30,7 +30,7 @@ impl Rests for Member {
 }
 
 fn member(name: &str, listeners: &Arc<Listeners>) -> Arc<Member> {
-    let gate = Gate::heard(name, Arc::new(GateSettings::automatic()), Some(Arc::clone(listeners)));
+    let gate = Gate::automatic(name, listeners);
     Arc::new(Member {
         gate,
         dialect: Dialect::standard(),

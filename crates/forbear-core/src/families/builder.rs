@@ -124,6 +124,7 @@ mod tests {
     #[test]
     fn what_cannot_work_is_said() {
         assert!(problem([Family::new("")]).contains("no name"));
+        assert!(problem([Family::new("automatic")]).contains("metrics"));
         assert!(problem([Family::new("a"), Family::new("a")]).contains("twice"));
         assert!(problem([Family::new("a").host("https://x.example")]).contains("scheme"));
         assert!(problem([Family::new("a").host("x.example/v1")]).contains("path"));

@@ -4,9 +4,15 @@ use http::HeaderName;
 
 use crate::host::split_port;
 
+/// What metrics call all automatic families together.
+pub const AUTOMATIC: &str = "automatic";
+
 pub(super) fn name(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("has no name; give it one, such as the vendor's".into());
+    }
+    if name == AUTOMATIC {
+        return Err("has the name that metrics give to all hosts without one; choose another".into());
     }
     if name.len() > 64 || name.chars().any(char::is_control) {
         return Err(

@@ -10,6 +10,7 @@ mod registry;
 mod table;
 
 pub use builder::{FamiliesBuilder, InvalidFamilies};
+pub use check::AUTOMATIC;
 pub use family::{Family, FamilyName, Unknown};
 pub use registry::{Families, FamiliesId, Found, Snapshot};
 pub use table::Member;

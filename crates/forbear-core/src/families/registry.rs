@@ -164,7 +164,7 @@ impl Families {
         })
     }
 
-    /// Who is told what the gates have to say.
+    /// Who is told what the gates have to say, and what they did.
     #[must_use]
     pub fn listeners(&self) -> &Listeners {
         &self.0.listeners

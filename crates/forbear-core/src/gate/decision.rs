@@ -52,6 +52,33 @@ pub enum RefusalCause {
     ShuttingDown,
 }
 
+impl RefusalCause {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Cooling,
+        Self::Probing,
+        Self::Recovering,
+        Self::TooLate,
+        Self::Paused,
+        Self::Crowded,
+        Self::ShuttingDown,
+    ];
+
+    /// The word for it in metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cooling => "cooling",
+            Self::Probing => "probing",
+            Self::Recovering => "recovering",
+            Self::TooLate => "too_late",
+            Self::Paused => "paused",
+            Self::Crowded => "crowded",
+            Self::ShuttingDown => "shutting_down",
+        }
+    }
+}
+
 /// What closed a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Struck {

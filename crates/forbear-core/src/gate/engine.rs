@@ -6,6 +6,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, of_the_process};
 use crate::time::Monotonic;
 
+use super::account::Account;
 use super::ask::Ask;
 use super::decision::{Decision, Refusal, RefusalCause};
 use super::event::{Effect, Event, Observed, Outcome};
@@ -17,6 +18,7 @@ use super::shard::{self, Served, Shard};
 use super::state::{Phase, State};
 use super::tally;
 use super::ticket::{Kind, Ticket, age};
+use super::totals::Totals;
 
 of_the_process! {
     /// All gates of the process.
@@ -37,6 +39,8 @@ pub struct Gate {
     pub(super) partitions: OnceLock<Box<Partitions>>,
     /// A bit for each route that was refused of late.
     pub(super) suspects: AtomicU64,
+    /// Keeps what it did when it is gone.
+    account: Option<Arc<Account>>,
     /// Open or not, epoch and generation: all that the happy path reads.
     word: AtomicU64,
     state: Mutex<State>,
@@ -68,20 +72,32 @@ impl Gate {
         settings: Arc<GateSettings>,
         listeners: Option<Arc<Listeners>>,
     ) -> Arc<Self> {
-        Self::labelled(name.into(), None, settings, listeners)
+        let name = name.into();
+        // One without a name is no family's.
+        let family = listeners.as_ref().filter(|_| !name.is_empty());
+        let account = family.map(|listeners| listeners.accounts().of(&name));
+        Self::make(name, None, settings, (listeners, account))
     }
 
-    /// The gate of a part of `family`: the same name, numbers and listeners.
+    /// The gate of the automatic family `name`; its events are told to `listeners`.
+    pub(crate) fn automatic(name: &str, listeners: &Arc<Listeners>) -> Arc<Self> {
+        let account = listeners.accounts().automatic();
+        let settings = Arc::new(GateSettings::automatic());
+        Self::make(name.into(), None, settings, (Some(Arc::clone(listeners)), Some(account)))
+    }
+
+    /// The gate of a part of `family`: the same name, numbers, listeners and account.
     pub(super) fn part_of(family: &Self, label: &str) -> Arc<Self> {
         let settings = Arc::clone(&family.lock().settings);
-        Self::labelled(Arc::clone(&family.name), Some(label.into()), settings, family.listeners.clone())
+        let reports = (family.listeners.clone(), family.account.clone());
+        Self::make(Arc::clone(&family.name), Some(label.into()), settings, reports)
     }
 
-    fn labelled(
+    fn make(
         name: Arc<str>,
         label: Option<Box<str>>,
         settings: Arc<GateSettings>,
-        listeners: Option<Arc<Listeners>>,
+        (listeners, account): (Option<Arc<Listeners>>, Option<Arc<Account>>),
     ) -> Arc<Self> {
         GATES.add(|id| Self {
             id,
@@ -90,6 +106,7 @@ impl Gate {
             listeners,
             partitions: OnceLock::new(),
             suspects: AtomicU64::new(0),
+            account,
             word: AtomicU64::new(word(true, 0, 0)),
             state: Mutex::new(State::new(id, settings)),
             shards: Mutex::new(Vec::new()),
@@ -104,6 +121,20 @@ impl Gate {
 
     pub(super) fn listeners(&self) -> Option<&Arc<Listeners>> {
         self.listeners.as_ref()
+    }
+
+    pub(super) fn account(&self) -> Option<&Arc<Account>> {
+        self.account.as_ref()
+    }
+
+    /// What it did since it was made. An attempt that a part let through is its family's.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        let mut totals = self.lock().totals;
+        if self.label.is_none() {
+            totals.attempts = self.served(0, Monotonic::ORIGIN).total;
+        }
+        totals
     }
 
     /// Decides by other numbers from now on. What was decided stands.
@@ -351,6 +382,9 @@ impl Gate {
 
 impl Drop for Gate {
     fn drop(&mut self) {
+        if let Some(account) = &self.account {
+            account.close(self);
+        }
         GATES.remove(self.id);
     }
 }

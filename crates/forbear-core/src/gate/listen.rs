@@ -8,8 +8,10 @@ use std::sync::{Arc, PoisonError};
 use crate::sync::RwLock;
 use crate::sync::atomic::AtomicBool;
 
+use super::account::Accounts;
 use super::engine::Gate;
 use super::event::Event;
+use super::totals::Totals;
 
 type Listener = Arc<dyn Fn(&Arc<str>, &Event) -> Hears + Send + Sync>;
 
@@ -22,11 +24,12 @@ pub enum Hears {
     NoMore,
 }
 
-/// What the gates of a set share: callbacks for their events, and whether callers may still wait for them. Not reached
-/// on the happy path.
+/// What the gates of a set share: callbacks for their events, accounts of what they did, and whether callers may still wait
+/// for them. Not reached on the happy path.
 #[derive(Default)]
 pub struct Listeners {
     all: RwLock<Vec<Listener>>,
+    accounts: Accounts,
     /// Whether nobody waits any more.
     pub(super) shutdown: AtomicBool,
 }
@@ -39,6 +42,17 @@ impl Listeners {
 
     fn all(&self) -> Vec<Listener> {
         self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// What the gates of every family did, those that are gone among them; `None` names the automatic families, all
+    /// together. Never less than before.
+    #[must_use]
+    pub fn totals(&self) -> Vec<(Option<Arc<str>>, Totals)> {
+        self.accounts.totals()
     }
 }
 

@@ -12,6 +12,7 @@
 //!
 //! Phases change when somebody looks: no timer and no task belongs to a gate.
 
+mod account;
 mod admission;
 mod ask;
 mod attempt_time;
@@ -38,6 +39,7 @@ mod state;
 mod strike;
 mod tally;
 mod ticket;
+mod totals;
 mod verdict;
 mod view;
 mod waiting;
@@ -54,4 +56,5 @@ pub use operator::{Act, Acted, Operator, clears};
 pub use place::{Grant, Place, Turn};
 pub use settings::GateSettings;
 pub use ticket::Ticket;
+pub use totals::Totals;
 pub use view::{Phase, View};

@@ -16,6 +16,7 @@ use super::queue::{Key, Queue};
 use super::recovery::Recovery;
 use super::refusal_window::RefusalWindow;
 use super::settings::GateSettings;
+use super::totals::Totals;
 use super::waiting::UNRESPONSIVE;
 
 /// All that a gate knows. Its methods are spread over the files that bear their subject's name.
@@ -59,7 +60,8 @@ pub(super) struct State {
     /// Grants given in this recovery and not used yet.
     pub(super) grants: Vec<u64>,
     pub(super) routes: Routes,
-    pub(super) tallies: Tallies,
+    /// Counters for health and metrics; attempts are counted per thread.
+    pub(super) totals: Totals,
     /// What an operator is to be told; taken by whoever holds the lock.
     pub(super) events: Vec<Event>,
     /// Who is to be woken once the lock is free.
@@ -96,15 +98,6 @@ impl Cooldown {
     }
 }
 
-/// Counters for health.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tallies {
-    pub(super) signals: u64,
-    pub(super) strikes: u64,
-    pub(super) refusals: u64,
-    pub(super) recoveries: u64,
-}
-
 impl State {
     pub(super) fn new(id: Id, settings: Arc<GateSettings>) -> Self {
         Self {
@@ -132,7 +125,7 @@ impl State {
             numbers: 0,
             grants: Vec::new(),
             routes: Routes::default(),
-            tallies: Tallies::default(),
+            totals: Totals::default(),
             events: Vec::new(),
             wakers: Vec::new(),
             spent: Vec::new(),
@@ -183,7 +176,7 @@ impl State {
         retry_at: Option<Monotonic>,
         now: Monotonic,
     ) -> Refusal {
-        self.tallies.refusals = self.tallies.refusals.saturating_add(1);
+        self.totals.refusal(cause);
         let waitable =
             matches!(cause, RefusalCause::Cooling | RefusalCause::Probing | RefusalCause::Recovering);
         let operator = match cause {
@@ -202,7 +195,7 @@ impl State {
         self.unserved_since = None;
         self.grants.clear();
         let recovery = Recovery::new(self.pace, self.informed, length, &self.time, at);
-        self.tallies.recoveries = self.tallies.recoveries.saturating_add(1);
+        self.totals.recoveries = self.totals.recoveries.saturating_add(1);
         self.events.push(Event::Recovery {
             struck: self.cooldown.struck.clone(),
             cooldown: length,

@@ -31,7 +31,7 @@ impl State {
         if ticket.epoch != self.epoch {
             return Effect::None;
         }
-        self.tallies.signals = self.tallies.signals.saturating_add(1);
+        self.totals.signal(signal.class);
         self.window.refused_after(now.since(ticket.sent));
         if ticket.generation != self.generation {
             return self.extend(signal, now);
@@ -67,7 +67,7 @@ impl State {
             struck: Some(Arc::clone(&struck)),
             by: None,
         };
-        self.tallies.strikes = self.tallies.strikes.saturating_add(1);
+        self.totals.strike(signal.class);
         self.events.push(Event::Strike { struck, cooldown: until.since(now), level: self.rung, blind });
         self.begin_cooldown(cooldown, now);
     }

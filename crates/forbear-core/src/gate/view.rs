@@ -88,6 +88,7 @@ impl state::State {
             state::Phase::Probing => (Phase::Probing, None),
             state::Phase::Recovering(recovery) => (Phase::Recovering, Some(recovery.pace())),
         };
+        let (signals, strikes, refusals) = self.totals.sums();
         View {
             phase,
             since: self.pause.as_ref().map_or(self.since, |pause| pause.at),
@@ -104,10 +105,10 @@ impl state::State {
                 || (self.cooldown.by.is_some() && !matches!(phase, Phase::Open | Phase::Recovering)),
             waiting: self.queue.len(),
             attempts: 0,
-            signals: self.tallies.signals,
-            strikes: self.tallies.strikes,
-            refusals: self.tallies.refusals,
-            recoveries: self.tallies.recoveries,
+            signals,
+            strikes,
+            refusals,
+            recoveries: self.totals.recoveries,
             attempt_time: self.time.parts(),
         }
     }

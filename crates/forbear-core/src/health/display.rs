@@ -61,14 +61,6 @@ impl fmt::Display for FamilyHealth {
 
 impl fmt::Display for HealthPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Open => "open",
-            Self::Cooling => "cooling",
-            Self::Exhausted => "exhausted",
-            Self::Blocked => "blocked",
-            Self::Probing => "probing",
-            Self::Recovering => "recovering",
-            Self::Paused => "paused",
-        })
+        f.write_str(self.as_str())
     }
 }

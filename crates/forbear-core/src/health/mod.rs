@@ -52,6 +52,10 @@ pub struct FamilyHealth {
     /// Its parts that are not open, at most 20, the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub partitions: Vec<FamilyHealth>,
+    /// How many parts are not open.
+    pub closed_partitions: usize,
+    /// Whether it was made for a host that nobody registered.
+    pub automatic: bool,
     /// Where it stands.
     pub phase: HealthPhase,
     /// Whether it is in trouble for longer than a vendor's ordinary "not now": not called, and at its ladder's top rung
@@ -72,7 +76,7 @@ pub struct FamilyHealth {
     pub operator: Option<OperatorHealth>,
     /// Attempts per second that a recovering family is called at.
     pub pace: Option<f64>,
-    /// Callers that wait for it.
+    /// Callers that wait for it, or for a part of it.
     pub waiting: usize,
     /// Attempts admitted.
     pub attempts: u64,
@@ -105,6 +109,33 @@ pub enum HealthPhase {
     Recovering,
     /// Paused by an operator.
     Paused,
+}
+
+impl HealthPhase {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Open,
+        Self::Cooling,
+        Self::Exhausted,
+        Self::Blocked,
+        Self::Probing,
+        Self::Recovering,
+        Self::Paused,
+    ];
+
+    /// The word for it in health and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Cooling => "cooling",
+            Self::Exhausted => "exhausted",
+            Self::Blocked => "blocked",
+            Self::Probing => "probing",
+            Self::Recovering => "recovering",
+            Self::Paused => "paused",
+        }
+    }
 }
 
 /// The last signal that closed a family.
@@ -168,11 +199,15 @@ impl Health {
                 FamilyHealth::of(gate, &view, now)
             };
             let mut family = look(&member.gate);
+            family.automatic = member.automatic;
             family.partitions = member.gate.partitions().iter().map(look).collect();
             family.partitions.retain(|partition| partition.phase != HealthPhase::Open);
             family.partitions.sort_by(|one, other| {
                 (other.remaining, &one.partition).cmp(&(one.remaining, &other.partition))
             });
+            family.closed_partitions = family.partitions.len();
+            let waiting = family.partitions.iter().map(|partition| partition.waiting);
+            family.waiting = waiting.fold(family.waiting, usize::saturating_add);
             family.partitions.truncate(MOST_PARTITIONS);
             shown.push(family);
         }
@@ -237,6 +272,8 @@ impl FamilyHealth {
             family: Arc::clone(gate.name()),
             partition: gate.partition_label().map(Into::into),
             partitions: Vec::new(),
+            closed_partitions: 0,
+            automatic: false,
             phase,
             degraded: is_degraded(view, now),
             since: (view.since > Monotonic::ORIGIN).then(|| now.since(view.since)),

@@ -28,13 +28,16 @@ pub enum Class {
 }
 
 impl Class {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Throttled, Self::Overloaded, Self::Exhausted, Self::Blocked];
+
     /// Whether a request that met this class may ever be sent again.
     #[must_use]
     pub const fn retryable(self) -> bool {
         matches!(self, Self::Throttled | Self::Overloaded)
     }
 
-    /// `throttled` and its like.
+    /// The word for it in events, health and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

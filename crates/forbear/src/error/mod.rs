@@ -48,7 +48,6 @@ use crate::body::BoxError;
 
 /// The one error of all layers. An inner `forbear::Error` passes through every layer unchanged, so the outermost
 /// caller matches what happened without downcasting.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// A local decision not to send: the family cools, or others come first. Nothing was sent.
@@ -57,7 +56,8 @@ pub enum Error {
     BudgetExhausted(BudgetExhausted),
     /// No family has this host or name, and the policy says to refuse it. Nothing was sent.
     UnknownFamily(UnknownFamily),
-    /// The client below failed: a transport error, or whatever else it says.
+    /// The client below failed: a transport error, or whatever else it says. What it says is its source, and is shown
+    /// neither by `Display` nor by `Debug`: many a client's error holds the URL, with the API key in it.
     Client(BoxError),
 }
 
@@ -80,6 +80,17 @@ impl Error {
 impl From<UnknownFamily> for Error {
     fn from(unknown: UnknownFamily) -> Self {
         Self::UnknownFamily(unknown)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cooling(cooling) => f.debug_tuple("Cooling").field(cooling).finish(),
+            Self::BudgetExhausted(exhausted) => f.debug_tuple("BudgetExhausted").field(exhausted).finish(),
+            Self::UnknownFamily(unknown) => f.debug_tuple("UnknownFamily").field(unknown).finish(),
+            Self::Client(_) => f.write_str("Client(see its source)"),
+        }
     }
 }
 
@@ -124,6 +135,7 @@ mod tests {
     fn a_clients_error_is_the_source_and_not_printed_twice() {
         let error = Error::from_inner("connection reset");
         assert_eq!(error.to_string(), "the client failed, see its source");
+        assert_eq!(format!("{error:?}"), "Client(see its source)");
         assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "connection reset");
         assert!(!error.is_refusal());
     }

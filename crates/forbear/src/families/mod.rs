@@ -5,11 +5,15 @@ use crate::{clock, events};
 
 mod changes;
 mod listen;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod operator;
 mod shutdown;
 
 pub use changes::Changes;
 pub use listen::Strike;
+#[cfg(feature = "metrics")]
+pub use metrics::Metrics;
 
 /// The families of a program and where they stand. Clones share everything.
 #[derive(Debug, Clone)]

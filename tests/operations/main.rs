@@ -1,0 +1,13 @@
+//! What an operator sees: metrics, events, the dashboard and the alerts of `docs/`, and what must never be seen.
+
+#![allow(clippy::panic, reason = "these are the assertions of tests")]
+
+mod documented;
+mod events;
+mod expression;
+mod metrics;
+mod promtool;
+mod scrape;
+mod secrets;
+mod series;
+mod shipped;
