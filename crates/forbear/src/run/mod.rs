@@ -10,6 +10,7 @@
 //! | cooling, probing, recovering | waits its turn among all callers where that fits the budget, without one at most 60 s; else [`Cooling`](crate::Cooling) |
 //! | the same, with [`FamilyGate::no_wait`] | ends in [`Cooling`](crate::Cooling) at once |
 //! | paused | ends in [`Cooling`](crate::Cooling) at once |
+//! | [shut down](crate::Families::shutdown) | ends in [`Cooling`](crate::Cooling) where it would wait, or waited |
 //! | removed | ends in [`UnknownFamily`](crate::UnknownFamily), also where it waited |
 //!
 //! | what happens to the run | its family | its caller gets |

@@ -87,6 +87,28 @@ async fn a_pause_turns_away_who_comes_and_who_waits() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn at_shutdown_who_waits_is_refused_and_what_runs_goes_on() {
+    let families = cooling(SECOND).await;
+    sleep(2 * SECOND).await;
+    let gate = gate(&families).budget(60 * SECOND);
+    let start = Instant::now();
+    let probe = gate.run(|| sleep(200 * MS), |()| Verdict::Good);
+    let shutdown = async {
+        sleep(100 * MS).await;
+        families.shutdown();
+        start.elapsed()
+    };
+    let late = async {
+        sleep(50 * MS).await;
+        (says(&gate, Verdict::Good).await, start.elapsed())
+    };
+    let (probe, shut, (waited, ended)) = tokio::join!(probe, shutdown, late);
+    assert!(probe.is_ok());
+    let Err(Error::Cooling(refused)) = waited else { panic!("{waited:?}") };
+    assert_eq!((refused.cause(), ended), (RefusalCause::ShuttingDown, shut));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_clear_lets_in_who_waits() {
     let families = cooling(50 * SECOND).await;
     let start = Instant::now();
