@@ -9,9 +9,9 @@ use crate::rows::{self, Row};
 const LIMITS: [(&str, u64, u64); 6] = [
     (rows::BUDGET_ALONE, 430, 1_220),
     (rows::RETRY_AFTER_ALONE, 600, 630),
-    (rows::GATE, 1_020, 1_030),
+    (rows::GATE, 1_070, 1_080),
     (rows::HEALTHY, 870, 880),
-    (rows::THREE, 1_810, 2_640),
+    (rows::THREE, 1_880, 2_740),
     (rows::REPLAY, 3_780, 4_610),
 ];
 
