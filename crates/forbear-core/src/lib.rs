@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`signal`] | what a response says about a limit |
 //! | [`dialect`] | how one vendor phrases its signals |
+//! | [`presets`] | vendors that are known |
 //! | [`gate`] | whether a family may be called now, and what its answers mean |
 //! | [`families`] | which family a request belongs to |
 //! | [`budget`] | how long a logical request may take |
@@ -24,6 +25,7 @@ pub mod health;
 mod host;
 mod living;
 pub mod partition;
+pub mod presets;
 pub mod retry;
 pub mod signal;
 mod sync;

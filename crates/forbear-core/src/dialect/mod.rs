@@ -20,34 +20,97 @@
 //! milliseconds) and `Retry-After` (RFC 9110 section 10.2.3); of several values of one field the longest. An HTTP
 //! date counts from the response's `Date`, without one from the caller's clock.
 
-mod body;
-mod head;
+mod compile;
+mod invalid;
+mod quota;
+mod read;
 mod reading;
-mod rules;
+mod standard;
+pub mod words;
 
+use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
 use http::StatusCode;
 use http::header::HeaderMap;
 
+use compile::Rules;
+pub use invalid::InvalidDialect;
+pub use quota::Quota;
 pub use reading::{Reading, Verdict};
-use rules::{Rules, STANDARD};
+use words::Words;
+
+use crate::presets::UnknownVendor;
 
 /// How one vendor phrases its signals. Cheap to clone.
 #[derive(Clone)]
 pub struct Dialect {
-    rules: &'static Rules,
+    rules: Held,
+}
+
+/// The dialects that come with the crate are never counted: a count that all threads share is what a call can do without.
+#[derive(Clone)]
+enum Held {
+    Static(&'static Rules),
+    Shared(Arc<Rules>),
 }
 
 impl Dialect {
-    /// The most bytes of a decoded body that [`Dialect::read_body`] looks at: 16 KiB.
+    /// The most bytes of a decoded body that are looked at: 16 KiB.
     pub const MAX_BODY: usize = 16 * 1024;
 
-    /// The dialect of RFC 9110, RFC 6585 and what most vendors have in common.
+    /// The dialect of RFC 9110, RFC 6585, draft-ietf-httpapi-ratelimit-headers and what most vendors have in common.
     #[must_use]
     #[inline]
     pub fn standard() -> Self {
-        Self { rules: &STANDARD }
+        static STANDARD: LazyLock<Rules> =
+            LazyLock::new(|| compile::compile(&standard::words()).unwrap_or_default());
+        Self { rules: Held::Static(&STANDARD) }
+    }
+
+    /// The dialect of a known vendor: one of [`presets::NAMES`](crate::presets::NAMES), or `generic-http`.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownVendor`] names the nearest.
+    pub fn named(name: &str) -> Result<Self, UnknownVendor> {
+        if name == Self::standard().name() {
+            return Ok(Self::standard());
+        }
+        crate::presets::named(name).map(|preset| preset.dialect())
+    }
+
+    /// A dialect of one's own, in Rust.
+    #[must_use]
+    pub fn builder(name: impl Into<String>) -> Words {
+        Words::new(name)
+    }
+
+    /// A dialect of one's own, in TOML.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidDialect`] names the key that is wrong, or the line that cannot be read, and what is allowed.
+    pub fn from_toml(text: &str) -> Result<Self, InvalidDialect> {
+        Words::from_toml(text)?.build()
+    }
+
+    fn shared(rules: Rules) -> Self {
+        Self { rules: Held::Shared(Arc::new(rules)) }
+    }
+
+    #[inline]
+    fn rules(&self) -> &Rules {
+        match &self.rules {
+            Held::Static(rules) => rules,
+            Held::Shared(rules) => rules,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.rules().name
     }
 
     /// Whether a response with `status` may be a signal. Where it may not, the status alone settles that, and the
@@ -55,87 +118,49 @@ impl Dialect {
     #[must_use]
     #[inline]
     pub fn may_limit(&self, status: StatusCode) -> bool {
-        self.rules.from() <= status && self.rules.limit(status).is_some()
+        self.rules().statuses.contains(status.as_u16())
     }
 
-    /// What the head of a response says. `wall` is the caller's wall clock, the reference of HTTP dates in a
+    /// What the head of a response says. `wall` is the caller's wall clock, the reference of absolute times in a
     /// response without a readable `Date`.
     #[must_use]
     pub fn read_head(&self, status: StatusCode, headers: &HeaderMap, wall: SystemTime) -> Reading {
-        head::read(self.rules, status, headers, wall)
+        read::read(self.rules(), status, headers, None, wall)
     }
 
     /// Whether the body of a response whose head gave `reading` can say more.
     #[must_use]
     pub fn wants_body(&self, reading: &Reading) -> bool {
-        reading.signal().and_then(|signal| self.rules.limit(signal.status?)).is_some_and(|limit| limit.body)
+        reading.look
     }
 
-    /// Adds to `reading` what the first bytes of the decoded body say, at most [`Dialect::MAX_BODY`] of them. A body
-    /// that is cut off, no JSON, or silent about the reason changes nothing.
-    pub fn read_body(&self, reading: &mut Reading, body: &[u8]) {
-        if self.wants_body(reading)
-            && let Verdict::Bad(signal) = &mut reading.verdict
-        {
-            body::read(self.rules, signal, body.get(..Self::MAX_BODY).unwrap_or(body));
-        }
+    /// What a response says whose [body is wanted](Self::wants_body): the first bytes of it, decoded, of which at most
+    /// [`Dialect::MAX_BODY`] are looked at. A body that is cut off, or in no form that the dialect knows, leaves what the head
+    /// said.
+    #[must_use]
+    pub fn read_body(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+        wall: SystemTime,
+    ) -> Reading {
+        let body = body.get(..Self::MAX_BODY).unwrap_or(body);
+        read::read(self.rules(), status, headers, Some(body), wall)
+    }
+
+    /// The bucket that the vendor counted a request in, where it names one in the head of its answer.
+    #[must_use]
+    pub fn bucket(&self, headers: &HeaderMap, wall: SystemTime) -> Option<Box<str>> {
+        read::bucket(self.rules(), headers, wall)
     }
 }
 
 impl std::fmt::Debug for Dialect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Dialect").field("name", &self.rules.name).finish()
+        f.debug_struct("Dialect").field("name", &self.name()).finish()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    fn head(status: u16, retry_after: &'static str) -> Reading {
-        let headers =
-            HeaderMap::from_iter([(http::header::RETRY_AFTER, HeaderValue::from_static(retry_after))]);
-        Dialect::standard().read_head(StatusCode::from_u16(status).unwrap(), &headers, SystemTime::UNIX_EPOCH)
-    }
-
-    #[test]
-    fn only_the_body_of_a_signal_is_wanted() {
-        let dialect = Dialect::standard();
-        for (status, retry_after, wanted) in [
-            (429, "1", true),
-            (429, "soon", true),
-            (503, "0", true),
-            (503, "soon", false),
-            (529, "1", false),
-            (200, "1", false),
-        ] {
-            let mut reading = head(status, retry_after);
-            assert_eq!(dialect.wants_body(&reading), wanted, "{status} {retry_after}");
-            let before = reading.clone();
-            dialect.read_body(&mut reading, br#"{"reason":"inflight_limit"}"#);
-            assert_eq!(reading != before, wanted, "{status} {retry_after}");
-        }
-    }
-
-    #[test]
-    fn no_more_of_a_body_is_read_than_the_limit() {
-        let body = |length: usize| format!("{:<length$}", r#"{"reason":"inflight_limit"}"#);
-        let reason = |body: &str| {
-            let mut reading = head(429, "1");
-            Dialect::standard().read_body(&mut reading, body.as_bytes());
-            reading.into_signal().unwrap().reason
-        };
-        assert_eq!(reason(&body(Dialect::MAX_BODY)).as_str(), "inflight_limit");
-        // A document that goes on behind the limit is a truncated one.
-        let beyond = format!(r#"{{"reason":"inflight_limit","pad":"{}"}}"#, "x".repeat(Dialect::MAX_BODY));
-        assert_eq!(reason(&beyond).as_str(), "retry-after");
-    }
-
-    #[test]
-    fn a_503_with_a_zero_hint_is_a_signal() {
-        let signal = head(503, "0").into_signal().unwrap();
-        assert_eq!(signal.delay.map(|delay| delay.duration), Some(std::time::Duration::ZERO));
-    }
-}
+mod tests;

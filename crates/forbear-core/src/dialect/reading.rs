@@ -1,6 +1,7 @@
 use http::StatusCode;
 
-use crate::signal::{Delay, Reason, Signal};
+use super::Quota;
+use crate::signal::{Delay, Evidence, Reason, Signal};
 
 /// What a response, or the output of what is not HTTP, means for its family.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +41,17 @@ pub struct Reading {
     pub verdict: Verdict,
     /// A delay on a response that is no signal: it may steer pacing, and never strikes.
     pub information: Option<Delay>,
-    /// Why that delay is advised, where it is known: `poll-interval`. A signal carries its own reason.
+    /// Why that delay is advised, or why a response that looks like a limit is none: `poll-interval`, `quota-exhausted`. A
+    /// signal carries its own reason.
     pub reason: Option<Reason>,
+    /// What of the vendor the quotas are for, where the response is no signal. A signal carries its own.
+    pub limit: Option<Box<str>>,
+    /// What the response tells of what is left, signal or not.
+    pub quotas: Vec<Quota>,
+    /// All that was read in it, in the order of its weight: what decided first. A signal carries the first.
+    pub evidence: Vec<Evidence>,
+    /// Whether its body can say more.
+    pub(super) look: bool,
 }
 
 impl Reading {

@@ -254,7 +254,7 @@ impl FamilyHealth {
                 reason: struck.signal.reason.clone(),
                 route: struck.route.clone(),
                 evidence: if evidence.value.is_empty() {
-                    evidence.source.to_owned()
+                    evidence.source.clone().into_owned()
                 } else {
                     format!("{}: {}", evidence.source, evidence.value)
                 },

@@ -6,14 +6,15 @@ mod reason;
 pub use reason::Reason;
 pub(crate) use reason::clean;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use http::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What kind of trouble a signal tells of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Class {
@@ -56,7 +57,7 @@ impl fmt::Display for Class {
 }
 
 /// How much of a vendor a signal speaks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Scope {
@@ -85,7 +86,7 @@ pub struct Delay {
 pub struct Evidence {
     /// Where: a header's name in lower case, `status`, a JSON pointer such as `/details/reason`, or `classify` where the
     /// program itself said so.
-    pub source: &'static str,
+    pub source: Cow<'static, str>,
     /// What stood there, without control characters, at most 64 bytes. Empty where the status alone spoke.
     pub value: Box<str>,
 }
@@ -100,6 +101,8 @@ pub struct Signal {
     pub delay: Option<Delay>,
     /// How much of the vendor it speaks for.
     pub scope: Scope,
+    /// What of the vendor it speaks for, in the vendor's words or its dialect's: `core`, `tokens`, `org`.
+    pub limit: Option<Box<str>>,
     /// A short code that says why.
     pub reason: Reason,
     /// The status of the response; `None` where what answered was not HTTP.
@@ -122,12 +125,13 @@ impl Signal {
             class,
             delay: None,
             scope: Scope::Unstated,
+            limit: None,
             reason: Reason::of_status(status),
             status: Some(status),
             retryable: class.retryable(),
             not_executed: status == StatusCode::TOO_MANY_REQUESTS,
             aged: false,
-            evidence: Evidence { source: "status", value: "".into() },
+            evidence: Evidence { source: "status".into(), value: "".into() },
         }
     }
 
@@ -139,12 +143,13 @@ impl Signal {
             class,
             delay: None,
             scope: Scope::Unstated,
+            limit: None,
             reason: Reason::from_static(class.as_str()),
             status: None,
             retryable: class.retryable(),
             not_executed: false,
             aged: false,
-            evidence: Evidence { source: "classify", value: "".into() },
+            evidence: Evidence { source: "classify".into(), value: "".into() },
         }
     }
 

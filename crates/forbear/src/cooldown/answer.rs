@@ -1,7 +1,7 @@
 //! What an answer means for its family.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use forbear_core::dialect::{Dialect, Reading, Verdict};
@@ -34,6 +34,8 @@ pub(super) enum Judged<RB: Body> {
 pub(super) struct Look {
     head: http::response::Parts,
     reading: Reading,
+    /// When the head came, by the wall clock.
+    wall: SystemTime,
     /// The URL that answered, where the client was redirected.
     effective: Option<Uri>,
 }
@@ -70,12 +72,13 @@ pub(super) fn judge<RB: Body>(
         return Judged::Return(response);
     }
     let effective = effective_uri(&response).filter(|uri| **uri != origin.uri).cloned();
-    let reading = origin.dialect.read_head(status, response.headers(), clock::wall());
+    let wall = clock::wall();
+    let reading = origin.dialect.read_head(status, response.headers(), wall);
     let look = origin.dialect.wants_body(&reading)
         && is_uncoded(response.headers())
         && !response.body().is_end_stream();
     let (head, body) = response.into_parts();
-    let look_at = Box::new(Look { head, reading, effective });
+    let look_at = Box::new(Look { head, reading, wall, effective });
     if !look {
         return Judged::Return(look_at.finish(Peeked::plain(body), &Bytes::new(), admitted, origin));
     }
@@ -171,8 +174,10 @@ impl Look {
         admitted: &mut Admitted,
         origin: &Origin,
     ) -> Response<Peeked<RB>> {
-        let Self { mut head, mut reading, effective } = self;
-        origin.dialect.read_body(&mut reading, seen);
+        let Self { mut head, mut reading, wall, effective } = self;
+        if !seen.is_empty() {
+            reading = origin.dialect.read_body(head.status, &head.headers, seen, wall);
+        }
         let from = Answerer::of(effective.as_ref(), origin);
         match reading.verdict {
             Verdict::Bad(signal) => {

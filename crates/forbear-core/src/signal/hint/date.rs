@@ -65,7 +65,7 @@ fn is_weekday(word: &str, full: &str) -> bool {
 }
 
 /// Digits and nothing else, as many as `width` allows; at most four are asked for.
-fn int(text: &str, width: RangeInclusive<usize>) -> Option<i64> {
+pub(super) fn int(text: &str, width: RangeInclusive<usize>) -> Option<i64> {
     let digits = width.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }
@@ -93,7 +93,7 @@ fn offset(zone: &str) -> Option<i64> {
     }
 }
 
-fn hours_and_minutes(hour: &str, minute: &str) -> Option<i64> {
+pub(super) fn hours_and_minutes(hour: &str, minute: &str) -> Option<i64> {
     let hour = int(hour, 2..=2).filter(|hour| *hour < 24)?;
     let minute = int(minute, 2..=2).filter(|minute| *minute < 60)?;
     Some(hour.saturating_mul(60).saturating_add(minute).saturating_mul(60))
@@ -101,7 +101,7 @@ fn hours_and_minutes(hour: &str, minute: &str) -> Option<i64> {
 
 /// Seconds from the Unix epoch to the first of a day in the Gregorian calendar; `None` where there is no such day.
 #[expect(clippy::arithmetic_side_effects, reason = "a year has four digits: the sums stay below 10¹²")]
-fn midnight(year: i64, month: usize, day: i64) -> Option<i64> {
+pub(super) fn midnight(year: i64, month: usize, day: i64) -> Option<i64> {
     const BEFORE_MONTH: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     /// From 1 January of year 1 to 1 January 1970.
     const BEFORE_EPOCH: i64 = 719_162;

@@ -15,19 +15,44 @@ pub(crate) fn milliseconds(text: &[u8]) -> Option<Duration> {
     number(text, 0)
 }
 
+/// A plain number of seconds or milliseconds since some epoch, in milliseconds: `places` is 3 for seconds, 0 for
+/// milliseconds. It saturates at the end of `u64`, not at [`LONGEST`], which a Unix time passes in 2038.
+pub(crate) fn since_epoch(text: &[u8], places: usize) -> Option<u64> {
+    let (whole, fraction) = parts(text)?;
+    let (shown, below) = fraction.split_at(fraction.len().min(places));
+    let padding = repeat_n(&b'0', places.saturating_sub(shown.len()));
+    let millis = value(whole.iter().chain(shown).chain(padding));
+    let round_up = u64::from(below.iter().any(|digit| *digit != b'0'));
+    Some(millis.saturating_add(round_up))
+}
+
+/// A plain number times `unit` nanoseconds, rounded up. Decimals beyond the eighteenth count as one more in the last.
+pub(super) fn nanoseconds(text: &[u8], unit: u64) -> Option<u128> {
+    const PLACES: usize = 18;
+    const SCALE: u128 = 1_000_000_000_000_000_000;
+    let (whole, fraction) = parts(text)?;
+    let (shown, below) = fraction.split_at(fraction.len().min(PLACES));
+    let padding = repeat_n(&b'0', PLACES.saturating_sub(shown.len()));
+    let below = u64::from(below.iter().any(|digit| *digit != b'0'));
+    let fraction = value(shown.iter().chain(padding)).saturating_add(below);
+    let whole = u128::from(value(whole.iter())).saturating_mul(u128::from(unit));
+    Some(whole.saturating_add(u128::from(fraction).saturating_mul(u128::from(unit)).div_ceil(SCALE)))
+}
+
 /// A number of which the first `places` decimal places are whole milliseconds.
 fn number(text: &[u8], places: usize) -> Option<Duration> {
+    Some(Duration::from_millis(since_epoch(text, places)?).min(LONGEST))
+}
+
+/// The digits before and behind the dot.
+fn parts(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut parts = text.splitn(2, |byte| *byte == b'.');
     let whole = digits(parts.next()?)?;
     let fraction = match parts.next() {
         Some(fraction) => digits(fraction)?,
         None => b"",
     };
-    let (shown, below) = fraction.split_at(fraction.len().min(places));
-    let padding = repeat_n(&b'0', places.saturating_sub(shown.len()));
-    let millis = value(whole.iter().chain(shown).chain(padding));
-    let round_up = u64::from(below.iter().any(|digit| *digit != b'0'));
-    Some(Duration::from_millis(millis.saturating_add(round_up)).min(LONGEST))
+    Some((whole, fraction))
 }
 
 fn digits(text: &[u8]) -> Option<&[u8]> {

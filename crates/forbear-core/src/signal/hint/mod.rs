@@ -8,43 +8,35 @@
 //! |---|---|---|
 //! | [`seconds`], [`milliseconds`] | `120`, `00120`, `1.5` | 2³¹ s |
 //! | [`http_date`] | the three forms of RFC 9110 section 5.6.7, and their usual misspellings | the end of year 9999 |
+//! | [`rfc3339`] | RFC 3339, and what leaves out seconds or zone | the end of year 9999 |
+//! | [`go_duration`] | `1h2m3.5s`, `34.07s` | 2³¹ s |
+//! | [`phrase`] | `9 minutes` in a sentence | 2³¹ s |
+//!
+//! A [`Form`] is one of them, or a choice between some.
 
 mod date;
 mod decimal;
+mod form;
+mod go_duration;
 mod list;
+mod phrase;
 mod receipt;
+mod rfc3339;
 mod unix_time;
 
 use http::HeaderValue;
 use http::header::{HeaderMap, HeaderName};
 
 pub(crate) use date::http_date;
-pub(crate) use decimal::{milliseconds, seconds};
+pub(crate) use decimal::{milliseconds, seconds, since_epoch};
+pub use form::Form;
+pub(crate) use go_duration::go_duration;
+pub(crate) use phrase::phrase;
 pub(crate) use receipt::Receipt;
+pub(crate) use rfc3339::rfc3339;
 pub(crate) use unix_time::UnixTime;
 
 use super::Delay;
-
-/// How the value of a field phrases a delay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Milliseconds from now.
-    Milliseconds,
-    /// Seconds from now, or an HTTP date: `Retry-After` (RFC 9110 section 10.2.3).
-    SecondsOrDate,
-}
-
-impl Form {
-    fn read(self, element: &[u8], receipt: &Receipt<'_>) -> Option<Delay> {
-        match self {
-            Self::Milliseconds => milliseconds(element).map(|delay| receipt.relative(delay)),
-            Self::SecondsOrDate => match seconds(element) {
-                Some(delay) => Some(receipt.relative(delay)),
-                None => receipt.until(element),
-            },
-        }
-    }
-}
 
 /// What the lines of one field say together.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +70,7 @@ pub(crate) fn trim_ows(mut bytes: &[u8]) -> &[u8] {
 }
 
 /// The values of all lines and elements of a field whose lines may be folded with commas, such as `Age`.
-fn elements<'h>(headers: &'h HeaderMap, field: &HeaderName) -> impl Iterator<Item = &'h [u8]> {
+pub(crate) fn elements<'h>(headers: &'h HeaderMap, field: &HeaderName) -> impl Iterator<Item = &'h [u8]> {
     headers.get_all(field).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(trim_ows)
 }
 

@@ -40,8 +40,12 @@ impl<'h> Receipt<'h> {
 
     /// The time until an HTTP date; zero where it is past.
     pub(crate) fn until(&self, date: &[u8]) -> Option<Delay> {
-        let now = self.now();
-        http_date(date, now).map(|at| Delay { duration: at.since(now), absolute: true })
+        http_date(date, self.now()).map(|at| self.until_time(at))
+    }
+
+    /// The time until `at`; zero where it is past.
+    pub(crate) fn until_time(&self, at: UnixTime) -> Delay {
+        Delay { duration: at.since(self.now()), absolute: true }
     }
 
     /// The origin's present; of several dates the earliest, for the longest delay.

@@ -10,6 +10,17 @@ impl UnixTime {
         Self(secs.saturating_mul(1000))
     }
 
+    /// The millisecond `millis` after the epoch, saturating.
+    pub(super) fn from_millis(millis: u64) -> Self {
+        Self(i64::try_from(millis).unwrap_or(i64::MAX))
+    }
+
+    /// Milliseconds since the epoch.
+    #[cfg(test)]
+    pub(super) fn as_millis(self) -> i64 {
+        self.0
+    }
+
     /// Whole seconds since the epoch.
     #[cfg(test)]
     pub(super) fn as_secs(self) -> i64 {

@@ -1,0 +1,42 @@
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::signal::{Delay, Evidence, Reason};
+
+/// What a response tells of one thing that its vendor counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Quota {
+    /// What is counted, in the vendor's words or its dialect's: `core`, `tokens`.
+    pub name: Option<Box<str>>,
+    /// How many there are in a window.
+    pub limit: Option<u64>,
+    /// How many are left, rounded down.
+    pub remaining: Option<u64>,
+    /// When there will be more.
+    pub reset: Option<Delay>,
+    /// The length of the window.
+    pub window: Option<Duration>,
+    /// Whether nothing is left.
+    pub exhausted: bool,
+    /// Why, where the vendor says.
+    pub(super) reason: Option<Reason>,
+    pub(super) evidence: Evidence,
+}
+
+/// For people and programs: durations in milliseconds.
+impl Serialize for Quota {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let mut fields = serializer.serialize_struct("Quota", 6)?;
+        fields.serialize_field("name", &self.name)?;
+        fields.serialize_field("limit", &self.limit)?;
+        fields.serialize_field("remaining", &self.remaining)?;
+        fields.serialize_field("reset_ms", &self.reset.map(|reset| millis(reset.duration)))?;
+        fields.serialize_field("window_ms", &self.window.map(millis))?;
+        fields.serialize_field("exhausted", &self.exhausted)?;
+        fields.end()
+    }
+}

@@ -1,0 +1,143 @@
+use std::cell::OnceCell;
+
+use quick_xml::events::Event;
+
+use crate::dialect::compile::{Path, Pointer, Segment};
+
+/// The first bytes of a decoded body, taken apart when a rule asks for that, and once.
+pub(super) struct Body<'b> {
+    bytes: Option<&'b [u8]>,
+    json: OnceCell<Option<serde_json::Value>>,
+}
+
+impl<'b> Body<'b> {
+    pub(super) fn new(bytes: Option<&'b [u8]>) -> Self {
+        Self { bytes, json: OnceCell::new() }
+    }
+
+    /// The parser refuses what is nested deeper than 128 levels, so the size of the body bounds time, memory and stack.
+    pub(super) fn json(&self) -> Option<&serde_json::Value> {
+        self.json.get_or_init(|| serde_json::from_slice(self.bytes?).ok()).as_ref()
+    }
+
+    /// The whole of it, without white space around it.
+    pub(super) fn text(&self) -> Option<&'b str> {
+        std::str::from_utf8(self.bytes?).ok().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// The words of the first `title` element.
+    pub(super) fn title(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(self.bytes?);
+        let open = find(&text, "<title")?;
+        let (_, rest) = text.split_at_checked(open)?;
+        let (_, rest) = rest.split_once('>')?;
+        let (title, _) = rest.split_at_checked(find(rest, "</title")?)?;
+        Some(title.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    /// Calls `each` with the words of every element whose path ends in `path`, until that has an answer. A document that is
+    /// cut off, or is none, has the elements before that.
+    pub(super) fn xml<T>(&self, path: &Path, mut each: impl FnMut(&str) -> Option<T>) -> Option<T> {
+        let mut reader = quick_xml::Reader::from_reader(self.bytes?);
+        let mut open: Vec<(String, String)> = Vec::new();
+        loop {
+            match reader.read_event().ok()? {
+                Event::Start(start) => open.push((start.local_name().into_inner().to_owned(), String::new())),
+                Event::Text(words) => {
+                    if let Some((_, text)) = open.last_mut() {
+                        text.push_str(&words);
+                    }
+                }
+                Event::CData(words) => {
+                    if let Some((_, text)) = open.last_mut() {
+                        text.push_str(&words);
+                    }
+                }
+                Event::End(_) => {
+                    let found = ends_in(&open, path);
+                    let (_, text) = open.pop()?;
+                    if let Some(answer) = found.then(|| each(text.trim())).flatten() {
+                        return Some(answer);
+                    }
+                }
+                Event::Eof => return None,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn ends_in(open: &[(String, String)], path: &Path) -> bool {
+    let Some(from) = open.len().checked_sub(path.names.len()) else {
+        return false;
+    };
+    open.iter().skip(from).zip(&path.names).all(|((name, _), wanted)| **name == **wanted)
+}
+
+/// Where `needle`, in lower case, stands in `text`, in any case.
+fn find(text: &str, needle: &str) -> Option<usize> {
+    text.as_bytes().windows(needle.len()).position(|window| window.eq_ignore_ascii_case(needle.as_bytes()))
+}
+
+/// Calls `each` with every value at `pointer`, until that has an answer. Objects, lists and `null` are no values.
+pub(super) fn at_pointer<T>(
+    value: &serde_json::Value,
+    pointer: &Pointer,
+    each: &mut impl FnMut(&str) -> Option<T>,
+) -> Option<T> {
+    walk(value, &pointer.segments, each)
+}
+
+/// As deep as the pointer has segments.
+fn walk<T>(
+    value: &serde_json::Value,
+    segments: &[Segment],
+    each: &mut impl FnMut(&str) -> Option<T>,
+) -> Option<T> {
+    use serde_json::Value;
+    let Some((segment, rest)) = segments.split_first() else {
+        return match value {
+            Value::String(words) => each(words),
+            Value::Number(number) => each(&number.to_string()),
+            Value::Bool(truth) => each(if *truth { "true" } else { "false" }),
+            _ => None,
+        };
+    };
+    match (segment, value) {
+        (Segment::Any, Value::Array(list)) => list.iter().find_map(|value| walk(value, rest, each)),
+        (Segment::Any, Value::Object(members)) => members.values().find_map(|value| walk(value, rest, each)),
+        (Segment::Key(key), Value::Object(members)) => walk(members.get(&**key)?, rest, each),
+        (Segment::Key(key), Value::Array(list)) => walk(list.get(key.parse::<usize>().ok()?)?, rest, each),
+        _ => None,
+    }
+}
+
+/// The data of the first event of a stream of server-sent events (WHATWG HTML section 9.2.6); `None` while it is not
+/// whole.
+pub(super) fn first_event(stream: &[u8]) -> Option<Vec<u8>> {
+    let stream = stream.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stream);
+    let mut data: Option<Vec<u8>> = None;
+    let mut rest = stream;
+    loop {
+        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+        let (line, behind) = rest.split_at_checked(end)?;
+        rest = behind.strip_prefix(b"\r\n").or_else(|| behind.get(1..))?;
+        if line.is_empty() {
+            // A comment or a bare `event` dispatches nothing.
+            if data.is_some() {
+                return data;
+            }
+            continue;
+        }
+        if let Some(words) = line.strip_prefix(b"data:") {
+            let words = words.strip_prefix(b" ").unwrap_or(words);
+            match &mut data {
+                Some(data) => {
+                    data.push(b'\n');
+                    data.extend_from_slice(words);
+                }
+                None => data = Some(words.to_vec()),
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What a response means, by a dialect's rules.
+
+mod body;
+mod delay;
+mod dimensions;
+mod find;
+mod ratelimit;
+mod readers;
+
+use std::time::SystemTime;
+
+use http::StatusCode;
+use http::header::{self, HeaderMap};
+
+use body::{Body, first_event};
+use delay::{Found, advertised};
+use dimensions::LONGEST_NAME;
+use find::Seen;
+
+use super::compile::{Rule, Rules, Value, Wait};
+use super::{Quota, Reading, Verdict};
+use crate::signal::hint::Receipt;
+use crate::signal::{Class, Delay, Evidence, Reason, Signal, clean};
+
+/// The reason codes that tell of too much in flight, beside all that end in `-concurrency`.
+const CONCURRENCY: [&str; 4] =
+    ["inflight_limit", "oldest_inflight_age", "router_inflight_limit", "durable_object_overloaded"];
+
+/// Reads a response: its head alone, or, with a `body`, all of it anew.
+pub(super) fn read(
+    rules: &Rules,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: Option<&[u8]>,
+    wall: SystemTime,
+) -> Reading {
+    let stream = is_event_stream(headers);
+    let event = body.filter(|_| stream && rules.event_streams).and_then(first_event);
+    let bytes = if stream { event.as_deref() } else { body };
+    let seen = Seen { headers, body: Body::new(bytes), receipt: Receipt::new(headers, wall) };
+    let quotas = dimensions::read(&rules.dimensions, &seen);
+    let may_look = body.is_none() && (!stream || rules.event_streams);
+    let mut reading = by_rules(rules, status, &seen, quotas);
+    reading.look = may_look && wants_body(rules, status, &seen, &reading.quotas);
+    reading
+}
+
+fn by_rules(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: Vec<Quota>) -> Reading {
+    let exhausted = quotas.iter().any(|quota| quota.exhausted);
+    for rule in rules.rules.iter().filter(|rule| rule.statuses.contains(&status.as_u16())) {
+        if rule.exhausted.is_some_and(|wanted| wanted != exhausted)
+            || !rule.when.iter().all(|when| seen.holds(when))
+        {
+            continue;
+        }
+        let found = advertised(rule.delay.as_deref().unwrap_or(&rules.delay), rules.longest, &quotas, seen);
+        if rule.needs_delay && found.as_ref().is_none_or(|found| found.delay.is_none()) {
+            continue;
+        }
+        if rule.limited {
+            return limited(rules, rule, status, seen, quotas, found);
+        }
+        let reason = seen.first(&rule.reason, Reason::MAX).and_then(|(reason, _)| Reason::cleaned(&reason));
+        return unlimited(rules, status, seen, quotas, reason);
+    }
+    unlimited(rules, status, seen, quotas, None)
+}
+
+fn limited(
+    rules: &Rules,
+    rule: &Rule,
+    status: StatusCode,
+    seen: &Seen<'_>,
+    quotas: Vec<Quota>,
+    found: Option<Found>,
+) -> Reading {
+    let own = if rule.reason.is_empty() { &rules.reason } else { &rule.reason };
+    let mut evidence = Vec::new();
+    let reason = match seen.first(own, Reason::MAX) {
+        Some((reason, stood)) => {
+            evidence.extend(stood);
+            Reason::cleaned(&reason)
+        }
+        None => exhausted(&quotas).find_map(|quota| quota.reason.clone()),
+    };
+    evidence.extend(found.as_ref().map(|found| found.evidence.clone()));
+    evidence.extend(seen.told(&rule.when));
+    evidence.extend(exhausted(&quotas).map(|quota| quota.evidence.clone()));
+    let delay = found
+        .as_ref()
+        .and_then(|found| found.delay)
+        .or_else(|| rule.default_delay.map(|duration| Delay { duration, absolute: false }));
+    let reason = reason.unwrap_or_else(|| by_default(status, found.as_ref(), &quotas));
+    let class = rule.class.unwrap_or_else(|| by_length(rules, &reason, delay));
+    dedup(&mut evidence);
+    let mut signal = Signal::new(class, status);
+    signal.delay = delay;
+    signal.limit = limit(rules, &rule.scope, seen, &quotas);
+    signal.scope = rule.of.or(rules.of).unwrap_or_default();
+    signal.reason = reason;
+    signal.retryable = rule.retryable.unwrap_or(signal.retryable);
+    signal.not_executed = rule.not_executed.unwrap_or(signal.not_executed);
+    signal.aged = seen.receipt.aged();
+    if let Some(first) = evidence.first() {
+        signal.evidence = first.clone();
+    } else {
+        evidence.push(signal.evidence.clone());
+    }
+    Reading {
+        verdict: Verdict::Bad(signal),
+        information: None,
+        reason: None,
+        limit: None,
+        quotas,
+        evidence,
+        look: false,
+    }
+}
+
+fn unlimited(
+    rules: &Rules,
+    status: StatusCode,
+    seen: &Seen<'_>,
+    quotas: Vec<Quota>,
+    reason: Option<Reason>,
+) -> Reading {
+    let found = advertised(&[Wait::RetryAfter, Wait::Dimension], false, &quotas, seen);
+    let delay = found.as_ref().and_then(|found| found.delay);
+    let by_dimension = found.as_ref().is_some_and(|found| found.dimension);
+    let reason = reason.or_else(|| {
+        if by_dimension || found.is_none() {
+            let mut exhausted = exhausted(&quotas).peekable();
+            exhausted.peek()?;
+            return exhausted
+                .find_map(|quota| quota.reason.clone())
+                .or(Some(Reason::from_static("quota-exhausted")));
+        }
+        (status == StatusCode::ACCEPTED && delay.is_some()).then(|| Reason::from_static("poll-interval"))
+    });
+    let verdict = if seen.receipt.aged() { Verdict::Neutral } else { Verdict::unclassified(status) };
+    let limit = if quotas.is_empty() { None } else { limit(rules, &[], seen, &quotas) };
+    let mut evidence: Vec<Evidence> = found.into_iter().map(|found| found.evidence).collect();
+    evidence.extend(quotas.iter().map(|quota| quota.evidence.clone()));
+    dedup(&mut evidence);
+    Reading { verdict, information: delay, reason, limit, quotas, evidence, look: false }
+}
+
+/// Each once, where it stands first.
+fn dedup(evidence: &mut Vec<Evidence>) {
+    let mut kept: Vec<Evidence> = Vec::new();
+    for one in evidence.drain(..) {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    *evidence = kept;
+}
+
+fn exhausted(quotas: &[Quota]) -> impl Iterator<Item = &Quota> {
+    quotas.iter().filter(|quota| quota.exhausted)
+}
+
+/// The reason of a limit that has none in words.
+fn by_default(status: StatusCode, found: Option<&Found>, quotas: &[Quota]) -> Reason {
+    // Of a 503 the delay is what makes it a limit, not the reason for it.
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        return Reason::of_status(status);
+    }
+    match found {
+        Some(found) if found.standard && found.delay.is_some() => Reason::from_static("retry-after"),
+        _ if exhausted(quotas).next().is_some() => Reason::from_static("quota-exhausted"),
+        Some(found) if found.delay.is_some() => Reason::from_static("retry-after"),
+        Some(found) if found.standard => Reason::from_static("malformed-retry-after"),
+        _ => Reason::of_status(status),
+    }
+}
+
+fn by_length(rules: &Rules, reason: &Reason, delay: Option<Delay>) -> Class {
+    if CONCURRENCY.contains(&reason.as_str()) || reason.as_str().ends_with("-concurrency") {
+        return Class::Overloaded;
+    }
+    match (rules.exhausted_beyond, delay) {
+        (Some(beyond), Some(delay)) if delay.duration > beyond => Class::Exhausted,
+        _ => Class::Throttled,
+    }
+}
+
+/// What is limited: the rule's word for it, else the names of what is exhausted, else of what alone is told of, else the
+/// dialect's word.
+fn limit(rules: &Rules, own: &[Value], seen: &Seen<'_>, quotas: &[Quota]) -> Option<Box<str>> {
+    if let Some((name, _)) = seen.first(own, LONGEST_NAME) {
+        return Some(name.into());
+    }
+    let mut names: Vec<&str> = exhausted(quotas).filter_map(|quota| quota.name.as_deref()).collect();
+    if names.is_empty() {
+        let mut all = quotas.iter().filter_map(|quota| quota.name.as_deref());
+        names.extend(all.next().filter(|_| all.next().is_none()));
+    }
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return seen.first(&rules.scope, LONGEST_NAME).map(|(name, _)| name.into());
+    }
+    Some(clean(&names.join(","), LONGEST_NAME).into())
+}
+
+/// Whether some rule that the head leaves open asks for the body, or the one that decides has its words there.
+fn wants_body(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: &[Quota]) -> bool {
+    let exhausted = exhausted(quotas).next().is_some();
+    for rule in rules.rules.iter().filter(|rule| rule.statuses.contains(&status.as_u16())) {
+        let mut in_head = rule.when.iter().filter(|when| !when.value.in_body());
+        if !in_head.all(|when| seen.holds(when)) {
+            continue;
+        }
+        if rule.when.iter().any(|when| when.value.in_body()) {
+            return true;
+        }
+        if rule.exhausted.is_some_and(|wanted| wanted != exhausted) {
+            continue;
+        }
+        let waits = rule.delay.as_deref().unwrap_or(&rules.delay);
+        if rule.needs_delay {
+            let found = advertised(waits, rules.longest, quotas, seen);
+            if found.is_none_or(|found| found.delay.is_none()) {
+                if waits.iter().any(Wait::in_body) {
+                    return true;
+                }
+                continue;
+            }
+        }
+        let own = if rule.reason.is_empty() { &rules.reason } else { &rule.reason };
+        return rule.limited
+            && (own.iter().any(Value::in_body)
+                || rule.scope.iter().any(Value::in_body)
+                || waits.iter().any(Wait::in_body));
+    }
+    false
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).map(http::HeaderValue::as_bytes).unwrap_or_default();
+    kind.get(..17).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"))
+}
+
+/// The bucket that the vendor counts a request in, where its dialect says where that stands.
+pub(super) fn bucket(rules: &Rules, headers: &HeaderMap, wall: SystemTime) -> Option<Box<str>> {
+    if rules.bucket.is_empty() {
+        return None;
+    }
+    let seen = Seen { headers, body: Body::new(None), receipt: Receipt::new(headers, wall) };
+    seen.first(&rules.bucket, LONGEST_NAME).map(|(name, _)| name.into())
+}

@@ -1,0 +1,60 @@
+use std::error::Error;
+use std::fmt;
+
+/// There is no preset of this name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnknownVendor {
+    /// The name that was asked for.
+    pub name: String,
+    /// The known name that is nearest to it.
+    pub nearest: &'static str,
+}
+
+impl UnknownVendor {
+    pub(super) fn new(name: &str, known: &[&'static str]) -> Self {
+        // Longer than any name there is, and the comparison takes the product of the lengths.
+        let wanted: String = name.trim().to_ascii_lowercase().chars().take(64).collect();
+        let nearest = known.iter().copied().min_by_key(|known| {
+            let part = known.contains(&*wanted) || wanted.contains(known);
+            // A part of a name is nearer than any misspelling.
+            (
+                if part && !wanted.is_empty() {
+                    0
+                } else {
+                    strsim::damerau_levenshtein(&wanted, known).saturating_add(1)
+                },
+                known.len(),
+            )
+        });
+        Self { name: name.to_owned(), nearest: nearest.unwrap_or("generic-http") }
+    }
+}
+
+impl fmt::Display for UnknownVendor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no vendor is called `{}`: did you mean `{}`?", self.name.escape_debug(), self.nearest)
+    }
+}
+
+impl Error for UnknownVendor {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_named() {
+        let known = ["aws-dynamodb", "aws-s3", "generic-http", "github", "gitlab"];
+        for (name, nearest) in [
+            ("githb", "github"),
+            ("GitHub", "github"),
+            ("dynamodb", "aws-dynamodb"),
+            ("s3", "aws-s3"),
+            ("gitalb", "gitlab"),
+            ("", "github"),
+        ] {
+            assert_eq!(UnknownVendor::new(name, &known).nearest, nearest, "{name}");
+        }
+    }
+}
