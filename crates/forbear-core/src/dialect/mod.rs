@@ -42,6 +42,9 @@ use words::Words;
 
 use crate::presets::UnknownVendor;
 
+/// The name of [`Dialect::standard`].
+pub(crate) const STANDARD: &str = "generic-http";
+
 /// How one vendor phrases its signals. Cheap to clone.
 #[derive(Clone)]
 pub struct Dialect {
@@ -74,7 +77,7 @@ impl Dialect {
     ///
     /// [`UnknownVendor`] names the nearest.
     pub fn named(name: &str) -> Result<Self, UnknownVendor> {
-        if name == Self::standard().name() {
+        if name == STANDARD {
             return Ok(Self::standard());
         }
         crate::presets::named(name).map(|preset| preset.dialect())

@@ -1,5 +1,6 @@
 //! What most vendors have in common.
 
+use super::STANDARD;
 use super::words::{Dimension, Form, Place, Reader, Rule, Words};
 use crate::signal::Class;
 
@@ -13,7 +14,7 @@ pub(super) fn words() -> Words {
     let is_problem = || Place::header("content-type").starts_with(["application/problem+json"]);
     let policies = || Place::json("/violated-policies/*");
     let code = || Place::json("/type").last_of("#");
-    Words::new("generic-http")
+    Words::new(STANDARD)
         .without_standard()
         // The problem types of draft-ietf-httpapi-ratelimit-headers.
         .rule(

@@ -115,5 +115,5 @@ pub fn all() -> impl Iterator<Item = Preset> {
 /// [`UnknownVendor`] names the nearest.
 pub fn named(name: &str) -> Result<Preset, UnknownVendor> {
     let found = NAMES.iter().zip(FUNCTIONS).find(|(known, _)| **known == name);
-    found.map(|(_, function)| function()).ok_or_else(|| UnknownVendor::new(name, NAMES))
+    found.map(|(_, function)| function()).ok_or_else(|| UnknownVendor::new(name))
 }

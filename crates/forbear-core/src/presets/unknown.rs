@@ -1,6 +1,9 @@
 use std::error::Error;
 use std::fmt;
 
+use super::NAMES;
+use crate::dialect::STANDARD;
+
 /// There is no preset of this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,10 +15,11 @@ pub struct UnknownVendor {
 }
 
 impl UnknownVendor {
-    pub(super) fn new(name: &str, known: &[&'static str]) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         // Longer than any name there is, and the comparison takes the product of the lengths.
         let wanted: String = name.trim().to_ascii_lowercase().chars().take(64).collect();
-        let nearest = known.iter().copied().min_by_key(|known| {
+        let known = NAMES.iter().copied().chain([STANDARD]);
+        let nearest = known.min_by_key(|known| {
             let part = known.contains(&*wanted) || wanted.contains(known);
             // A part of a name is nearer than any misspelling.
             (
@@ -27,7 +31,7 @@ impl UnknownVendor {
                 known.len(),
             )
         });
-        Self { name: name.to_owned(), nearest: nearest.unwrap_or("generic-http") }
+        Self { name: name.to_owned(), nearest: nearest.unwrap_or(STANDARD) }
     }
 }
 
@@ -45,16 +49,16 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_named() {
-        let known = ["aws-dynamodb", "aws-s3", "generic-http", "github", "gitlab"];
         for (name, nearest) in [
             ("githb", "github"),
+            ("generic", "generic-http"),
             ("GitHub", "github"),
             ("dynamodb", "aws-dynamodb"),
             ("s3", "aws-s3"),
             ("gitalb", "gitlab"),
             ("", "github"),
         ] {
-            assert_eq!(UnknownVendor::new(name, &known).nearest, nearest, "{name}");
+            assert_eq!(UnknownVendor::new(name).nearest, nearest, "{name}");
         }
     }
 }
