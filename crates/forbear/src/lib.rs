@@ -169,11 +169,12 @@ pub use extensions::{EffectiveUri, NoWait, Signal};
 #[cfg(feature = "metrics")]
 pub use families::Metrics;
 pub use families::{Changes, Families, FamiliesBuilder, Strike};
-pub use forbear_core::dialect::Dialect;
+pub use forbear_core::dialect::{self, Dialect, InvalidDialect};
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};
 pub use forbear_core::gate::{GateSettings, Ladder, Operator, Priority, RefusalCause};
 pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth};
 pub use forbear_core::partition::Partition;
+pub use forbear_core::presets;
 pub use forbear_core::signal;
 pub use forbear_core::signal::{Class, Delay, Evidence, Reason, Scope};
 pub use forbear_core::url::RedactedUrl;

@@ -2,6 +2,7 @@ use std::fmt;
 
 use super::family::{Family, Unknown};
 use super::registry::Families;
+use crate::presets::Preset;
 
 /// Collects families. See [`Families::builder`].
 #[derive(Debug, Clone, Default)]
@@ -47,6 +48,11 @@ impl FamiliesBuilder {
     pub fn family(mut self, family: Family) -> Self {
         self.families.push(family);
         self
+    }
+
+    /// One more family: a [known vendor](crate::presets) under its own name, with its hosts and its dialect.
+    pub fn preset(self, preset: Preset) -> Self {
+        self.family(preset.family())
     }
 
     /// What happens to requests whose host no family has ([`Unknown::PerHost`]).

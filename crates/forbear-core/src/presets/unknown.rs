@@ -56,7 +56,6 @@ mod tests {
             ("dynamodb", "aws-dynamodb"),
             ("s3", "aws-s3"),
             ("gitalb", "gitlab"),
-            ("", "github"),
         ] {
             assert_eq!(UnknownVendor::new(name).nearest, nearest, "{name}");
         }

@@ -103,6 +103,18 @@ impl FamiliesBuilder {
         Self(self.0.family(family))
     }
 
+    /// Adds a vendor that is [known](crate::presets), under its own name, with its hosts and its dialect.
+    ///
+    /// ```
+    /// use forbear::{Families, presets};
+    ///
+    /// let families = Families::builder().preset(presets::github()).preset(presets::openai()).build()?;
+    /// # Ok::<_, forbear::InvalidFamilies>(())
+    /// ```
+    pub fn preset(self, preset: crate::presets::Preset) -> Self {
+        Self(self.0.preset(preset))
+    }
+
     /// What happens to requests whose host no family has ([`Unknown::PerHost`]).
     pub fn unknown(self, unknown: Unknown) -> Self {
         Self(self.0.unknown(unknown))

@@ -1,0 +1,402 @@
+//! What a dialect of one's own can say, and what is refused.
+
+use std::time::{Duration, SystemTime};
+
+use http::StatusCode;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::dialect::words::{Dimension, Form, Place, Reader, Rule};
+use crate::dialect::{Dialect, Reading};
+use crate::signal::{Class, Scope, Signal};
+
+fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+    lines
+        .iter()
+        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+        .collect()
+}
+
+fn read(dialect: &Dialect, status: u16, lines: &[(&'static str, &'static str)], body: &str) -> Reading {
+    let wall = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(1_795_996_800)).unwrap();
+    dialect.read_body(StatusCode::from_u16(status).unwrap(), &headers(lines), body.as_bytes(), wall)
+}
+
+fn signal(dialect: &Dialect, status: u16, lines: &[(&'static str, &'static str)], body: &str) -> Signal {
+    read(dialect, status, lines, body).into_signal().unwrap()
+}
+
+fn toml(text: &str) -> Dialect {
+    Dialect::from_toml(&format!("name = \"acme\"\n{text}")).unwrap()
+}
+
+fn millis(signal: &Signal) -> Option<u128> {
+    signal.delay.map(|delay| delay.duration.as_millis())
+}
+
+#[test]
+fn rust_and_toml_have_the_same_words() {
+    let rust = Dialect::builder("acme")
+        .delay(Place::json("/wait").unit(Form::GoDuration))
+        .delay("dimension")
+        .rule(
+            Rule::on([403])
+                .when(Place::json("/error/code").is(["quota"]))
+                .when(Place::header("x-kind").starts_with(["acme"]))
+                .class(Class::Exhausted)
+                .reason(Place::json("/error/code"))
+                .scope("organisation")
+                .of(Scope::Family),
+        )
+        .rule(
+            Rule::on([403])
+                .when(Place::title().contains(["slow down"]))
+                .default_delay("10m")
+                .not_executed(true),
+        )
+        .dimension(Dimension::remaining("x-left").reset("x-reset", Form::EpochSeconds).name("calls"))
+        .build()
+        .unwrap();
+    let toml = toml(
+        r#"
+        delay = [{ json = "/wait", unit = "go-duration" }, "dimension"]
+
+        [[rule]]
+        status = 403
+        when = [{ json = "/error/code", is = "quota" }, { header = "x-kind", starts-with = "acme" }]
+        class = "exhausted"
+        reason = { json = "/error/code" }
+        scope = "organisation"
+        of = "family"
+
+        [[rule]]
+        status = 403
+        when = { title = true, contains = "slow down" }
+        default-delay = "10m"
+        not-executed = true
+
+        [[dimension]]
+        remaining = "x-left"
+        reset = "x-reset"
+        unit = "epoch-seconds"
+        name = "calls"
+        "#,
+    );
+    let quota = r#"{"error":{"code":"quota"},"wait":"1m30s"}"#;
+    let page = "<html><TITLE>\n Acme | Slow  down\n</TITLE></html>";
+    for (status, lines, body) in [
+        (403, &[("x-kind", "ACME-1")][..], quota),
+        (403, &[], quota),
+        (403, &[], page),
+        (429, &[("x-left", "0"), ("x-reset", "1795996860")], ""),
+        (200, &[("x-left", "3"), ("x-reset", "1795996860")], ""),
+    ] {
+        assert_eq!(read(&rust, status, lines, body), read(&toml, status, lines, body), "{status} {body}");
+    }
+    let first = signal(&rust, 403, &[("x-kind", "ACME-1")], quota);
+    assert_eq!((first.class, first.scope, first.retryable), (Class::Exhausted, Scope::Family, false));
+    assert_eq!((millis(&first), first.reason.as_str()), (Some(90_000), "quota"));
+    assert_eq!(first.limit.as_deref(), Some("organisation"));
+    let second = signal(&rust, 403, &[], page);
+    assert_eq!((millis(&second), second.class, second.not_executed), (Some(600_000), Class::Throttled, true));
+    let third = signal(&rust, 429, &[("x-left", "0"), ("x-reset", "1795996860")], "");
+    assert_eq!((millis(&third), third.limit.as_deref()), (Some(60_000), Some("calls")));
+}
+
+#[test]
+fn the_first_rule_whose_conditions_hold_decides() {
+    let dialect = toml(
+        r#"
+        [[rule]]
+        status = [429, 503]
+        when = { header = "x-kind", is = "lock" }
+        limited = false
+        reason = "lock"
+
+        [[rule]]
+        status = 429
+        when = { header = "x-kind", absent = true }
+        reason = "bare"
+
+        [[rule]]
+        status = 429
+        when = { header = "x-count", at-most = 2.5 }
+        reason = "few"
+
+        [[rule]]
+        status = 429
+        when = { header = "x-wait", unit = "seconds", unreadable = true }
+        retryable = false
+        "#,
+    );
+    let lock = read(&dialect, 429, &[("x-kind", "Lock"), ("retry-after", "5")], "");
+    assert!(lock.signal().is_none());
+    assert_eq!((lock.reason.unwrap().as_str(), lock.information.unwrap().duration.as_secs()), ("lock", 5));
+    assert_eq!(signal(&dialect, 429, &[], "").reason.as_str(), "bare");
+    let reason =
+        |count| signal(&dialect, 429, &[("x-kind", "rate"), ("x-count", count)], "").reason.to_string();
+    assert_eq!(
+        (reason("2"), reason("2.5"), reason("3"), reason("few")),
+        ("few".into(), "few".into(), "status-429".into(), "status-429".into())
+    );
+    let retryable = |wait| signal(&dialect, 429, &[("x-kind", "rate"), ("x-wait", wait)], "").retryable;
+    assert_eq!((retryable("5"), retryable("-1")), (true, false));
+}
+
+#[test]
+fn a_place_is_cut_to_what_counts() {
+    let dialect = toml(
+        r##"
+        reason = { json = "/type", up-to = ":", last-of = "#" }
+        scope = { header = "x-account", prefix = "account:", lower-case = true }
+        delay = [{ json = "/text", after = "retry in ", unit = "phrase" }]
+        "##,
+    );
+    let body = r##"{"type":"com.acme#Slow:http://acme","text":"Too fast, Retry in 2 minutes or so."}"##;
+    let read = signal(&dialect, 429, &[("x-account", "A-17")], body);
+    assert_eq!(
+        (read.reason.as_str(), read.limit.as_deref(), millis(&read)),
+        ("Slow", Some("account:a-17"), Some(120_000))
+    );
+    let bare = signal(&dialect, 429, &[], r#"{"type":"Slow","text":"Too fast"}"#);
+    assert_eq!((bare.reason.as_str(), bare.limit.as_deref(), millis(&bare)), ("Slow", None, None));
+}
+
+#[test]
+fn xml_is_read_by_the_end_of_a_path() {
+    let dialect = toml(
+        r#"
+        reason = { xml = "Error/Code" }
+        delay = [{ xml = "Error/Wait", unit = "seconds" }]
+        "#,
+    );
+    let reason = |body: &str| {
+        let signal = signal(&dialect, 429, &[], body);
+        (signal.reason.to_string(), millis(&signal))
+    };
+    let slow = |wait| ("Slow".to_owned(), wait);
+    assert_eq!(reason("<Error><Code>Slow</Code><Wait>7</Wait></Error>"), slow(Some(7_000)));
+    assert_eq!(
+        reason(
+            "<?xml version=\"1.0\"?>\n<a:R xmlns:a=\"u\"><a:Error><a:Code><![CDATA[Slow]]></a:Code></a:Error></a:R>"
+        ),
+        slow(None)
+    );
+    assert_eq!(reason("<R><Error><Code>Slow</Code><Wait>7"), slow(None), "cut off");
+    for body in [
+        "<Code>Slow</Code>",
+        "<Error><Detail><Code>Slow</Code></Detail></Error>",
+        "<Error><Code>Slow",
+        "Error/Code Slow",
+        "<<<>>>",
+        "<Error></Other><Code>x</Code></Error>",
+    ] {
+        assert_eq!(reason(body), ("status-429".to_owned(), None), "{body}");
+    }
+}
+
+#[test]
+fn every_dimension_of_a_pattern_is_read_and_the_longest_exhausted_reset_counts() {
+    let dialect = toml(
+        r#"
+        [[dimension]]
+        remaining = "x-left-{}"
+        limit = "x-limit-{}"
+        reset = "x-reset-{}"
+        unit = "go-duration"
+        "#,
+    );
+    let read = read(
+        &dialect,
+        429,
+        &[
+            ("x-left-calls", "0"),
+            ("x-limit-calls", "60"),
+            ("x-reset-calls", "1s"),
+            ("x-left-tokens", "-3"),
+            ("x-reset-tokens", "6m0s"),
+            ("x-left-images", "5"),
+            ("x-reset-images", "1h"),
+            ("x-left-", "0"),
+        ],
+        "",
+    );
+    let signal = read.signal().unwrap();
+    assert_eq!((millis(signal), signal.limit.as_deref()), (Some(360_000), Some("calls,tokens")));
+    assert_eq!(signal.evidence.source, "x-reset-tokens");
+    let calls = read.quotas.iter().find(|quota| quota.name.as_deref() == Some("calls")).unwrap();
+    assert_eq!((calls.limit, calls.remaining, calls.exhausted), (Some(60), Some(0), true));
+    assert_eq!(read.quotas.len(), 3);
+}
+
+#[test]
+fn policies_tell_their_limit_and_window() {
+    let lines = [
+        ("ratelimit", r#""burst";r=5;t=1, "daily";r=0;t=36000"#),
+        ("ratelimit-policy", r#""burst";q=10;w=1,"daily";q=5000;w=86400"#),
+    ];
+    let quotas = read(&Dialect::standard(), 200, &lines, "").quotas;
+    let told = |name: &str| {
+        let quota = quotas.iter().find(|quota| quota.name.as_deref() == Some(name)).unwrap();
+        (
+            quota.limit,
+            quota.remaining,
+            quota.reset.unwrap().duration.as_secs(),
+            quota.window.unwrap().as_secs(),
+        )
+    };
+    assert_eq!(told("burst"), (Some(10), Some(5), 1, 1));
+    assert_eq!(told("daily"), (Some(5000), Some(0), 36_000, 86_400));
+    let older = read(&Dialect::standard(), 200, &[("ratelimit", "limit=100, remaining=0, reset=30")], "");
+    assert_eq!(older.information.unwrap().duration.as_secs(), 30);
+    let three =
+        [("ratelimit-limit", "100, 100;w=60"), ("ratelimit-remaining", "0"), ("ratelimit-reset", "7")];
+    assert_eq!(read(&Dialect::standard(), 200, &three, "").information.unwrap().duration.as_secs(), 7);
+}
+
+#[test]
+fn a_stream_of_events_is_looked_into_where_one_asks() {
+    let event = "event: error\r\ndata: {\"type\":\"error\",\r\ndata: \"error\":{\"type\":\"overloaded_error\"}}\r\n\r\n";
+    let plain = "data: {\"type\":\"message_start\"}\n\n";
+    let lines = [("content-type", "text/event-stream; charset=utf-8")];
+    let rule =
+        Rule::on([200]).when(Place::json("/error/type").is(["overloaded_error"])).class(Class::Overloaded);
+    let deaf = Dialect::builder("acme").rule(rule.clone()).build().unwrap();
+    let asked = Dialect::builder("acme").rule(rule).event_streams().build().unwrap();
+    let wants = |dialect: &Dialect| {
+        dialect.wants_body(&dialect.read_head(StatusCode::OK, &headers(&lines), SystemTime::UNIX_EPOCH))
+    };
+    assert_eq!((wants(&deaf), wants(&asked)), (false, true));
+    let limited = |dialect: &Dialect, body: &str| read(dialect, 200, &lines, body).signal().is_some();
+    assert!(limited(&asked, event) && limited(&asked, &format!(": hello\n\n{event}{plain}")));
+    assert!(!limited(&deaf, event), "not asked");
+    assert!(!limited(&asked, &format!("{plain}{event}")), "the first event alone");
+    assert!(!limited(&asked, event.trim_end()), "an event that is not whole is none");
+}
+
+#[test]
+fn what_comes_out_of_a_cache_tells_no_quota() {
+    let read = read(
+        &Dialect::standard(),
+        200,
+        &[("age", "3"), ("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "9")],
+        "",
+    );
+    assert_eq!((read.quotas.len(), read.information, read.reason), (0, None, None));
+}
+
+#[test]
+fn a_wrong_dialect_names_the_key_the_value_and_what_is_allowed() {
+    for (text, expected) in [
+        (
+            "delay = \"soon\"",
+            "dialect key `delay[0]` is `soon`: use `retry-after`, `dimension`, or a place with a unit",
+        ),
+        ("delay = { header = \"x-wait\" }", "dialect key `delay[0].unit` is ``: is missing: name one"),
+        ("reason = { header = \"x wait\" }", "dialect key `reason[0].header` is `x wait`: is no header name"),
+        ("reason = { json = \"code\" }", "dialect key `reason[0].json` is `code`: is no JSON pointer"),
+        (
+            "reason = { xml = \"Error//Code\" }",
+            "dialect key `reason[0].xml` is `Error//Code`: is no path of elements",
+        ),
+        (
+            "reason = { header = \"a\", is = \"b\" }",
+            "dialect key `reason[0]` is `a test`: belongs to a condition",
+        ),
+        (
+            "reason = { header = \"a\", unit = \"seconds\" }",
+            "dialect key `reason[0].unit` is `a unit`: belongs to a delay",
+        ),
+        ("reason = { header = \"a\", after = \"\" }", "dialect key `reason[0].after` is ``: is empty"),
+        ("reason = { header = \"a\", title = true }", "dialect key `reason[0]` is `several places`"),
+        ("reason = { after = \"a\" }", "dialect key `reason[0]` is ``: says no place"),
+        ("[[rule]]\nstatus = []", "dialect key `rule[0].status` is `[]`: name at least one status"),
+        ("[[rule]]\nstatus = 99", "dialect key `rule[0].status` is `99`: a status lies between 100 and 999"),
+        ("[[rule]]\nstatus = 429\nwhen = \"x\"", "dialect key `rule[0].when[0]` is `x`: is always the same"),
+        (
+            "[[rule]]\nstatus = 429\nwhen = { text = true, contains = \"limit\" }",
+            "dialect key `rule[0].when[0].contains`",
+        ),
+        (
+            "[[rule]]\nstatus = 429\nwhen = { title = true, is = \"a\", absent = true }",
+            "dialect key `rule[0].when[0]` is `several tests`",
+        ),
+        (
+            "[[rule]]\nstatus = 429\nlimited = false\nclass = \"blocked\"",
+            "dialect key `rule[0].class` is `given`: has no meaning beside `limited = false`",
+        ),
+        (
+            "[[rule]]\nstatus = 429\ndefault-delay = \"30\"",
+            "dialect key `rule[0].default-delay` is `30`: is no duration",
+        ),
+        ("[[dimension]]\nreset = \"x\"", "dialect key `dimension[0]` is `neither`"),
+        ("[[dimension]]\nreader = \"pairs\"", "dialect key `dimension[0].header` is ``: is missing"),
+        (
+            "[[dimension]]\nremaining = \"x {}\"",
+            "dialect key `dimension[0].remaining` is `x x`: is no header name",
+        ),
+    ] {
+        let wrong = Dialect::from_toml(&format!("name = \"acme\"\n{text}")).unwrap_err().to_string();
+        assert!(wrong.starts_with(expected), "{text}\n  {wrong}");
+    }
+    let nameless = Dialect::builder("a b").build().unwrap_err().to_string();
+    assert_eq!(
+        nameless,
+        "dialect key `name` is `a b`: use 1 to 64 bytes without white space, such as `acme-api`"
+    );
+}
+
+#[test]
+fn toml_that_cannot_be_read_says_where() {
+    for (text, expected) in [
+        ("colour = 1", "unknown field `colour`"),
+        ("[[rule]]\nstatus = \"often\"", "expected a status such as 429, or a list of them"),
+        ("[[rule]]\nstatus = 429\nclass = \"angry\"", "unknown variant `angry`"),
+        ("[[rule]]\nstatus = 429\nwhen = { heather = \"x\" }", "unknown field `heather`"),
+        ("delay = { header = \"x\", unit = \"fortnights\" }", "unknown variant `fortnights`"),
+        ("reason = 7.5", "expected a string, a table such as"),
+        ("reason = ", "TOML parse error at line 2"),
+    ] {
+        let wrong = Dialect::from_toml(&format!("name = \"acme\"\n{text}")).unwrap_err().to_string();
+        assert!(wrong.contains(expected) && wrong.contains("line "), "{text}\n  {wrong}");
+    }
+    let nameless = Dialect::from_toml("").unwrap_err().to_string();
+    assert!(nameless.contains("missing field `name`"), "{nameless}");
+}
+
+#[test]
+fn a_dialect_without_the_standard_one_knows_its_own_rules_alone() {
+    let dialect = Dialect::builder("acme").without_standard().rule(Rule::on([420])).build().unwrap();
+    assert!(read(&dialect, 429, &[], "").signal().is_none());
+    assert!(read(&dialect, 420, &[], "").signal().is_some());
+    assert!(!dialect.may_limit(StatusCode::TOO_MANY_REQUESTS));
+}
+
+#[test]
+fn the_longest_of_several_delays_counts_where_one_asks() {
+    let build = |longest: bool| {
+        let words =
+            Dialect::builder("acme").delay("retry-after").delay(Place::json("/wait").unit(Form::Seconds));
+        if longest { words.longest() } else { words }.build().unwrap()
+    };
+    let wait = |dialect: &Dialect, body: &str| millis(&signal(dialect, 429, &[("retry-after", "5")], body));
+    assert_eq!(wait(&build(false), r#"{"wait":30}"#), Some(5_000));
+    assert_eq!(wait(&build(true), r#"{"wait":30}"#), Some(30_000));
+    assert_eq!(wait(&build(true), r#"{"wait":0}"#), Some(5_000));
+}
+
+#[test]
+fn a_reader_of_its_own_reads_its_header() {
+    let dialect = Dialect::builder("acme")
+        .dimension(Dimension::read_by(Reader::UsedOfLimit, "x-used"))
+        .build()
+        .unwrap();
+    let left = |value: &'static str| {
+        let quotas = read(&dialect, 200, &[("x-used", value)], "").quotas;
+        quotas.first().map(|quota| (quota.remaining.unwrap(), quota.exhausted))
+    };
+    assert_eq!(
+        (left("39/40"), left(" 40 / 40 "), left("41/40")),
+        (Some((1, false)), Some((0, true)), Some((0, true)))
+    );
+    assert_eq!((left("39"), left("-1/40"), left("a/b")), (None, None, None));
+}
