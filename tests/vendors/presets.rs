@@ -28,8 +28,7 @@ fn the_table_has_every_preset_with_its_hosts_and_no_other() {
 
 #[test]
 fn all_presets_live_in_one_set_of_families() {
-    let families =
-        presets::all().fold(forbear::Families::builder(), |families, preset| families.preset(preset));
+    let families = presets::all().fold(forbear::Families::builder(), forbear::FamiliesBuilder::preset);
     let families = families.build().unwrap();
     assert_eq!(families.health().families.len(), presets::NAMES.len());
 }

@@ -41,7 +41,7 @@ fn read_one(dimension: &Dimension, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
             let limit = named(limit.as_ref());
             let reset = reset.as_ref().and_then(|(field, form)| Some((named(Some(field))?, *form)));
             let name = seen.first(&dimension.name, LONGEST_NAME).map(|(name, _)| name);
-            fields(seen, remaining, limit, reset, policy.as_ref(), name, quotas);
+            fields(seen, remaining, limit, reset, policy.as_ref(), name.as_deref(), quotas);
         }
         Told::Fields { remaining: Field::Pattern { before, behind }, limit, reset, .. } => {
             for header in seen.headers.keys() {
@@ -50,14 +50,14 @@ fn read_one(dimension: &Dimension, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
                 };
                 let limit = limit.as_ref().and_then(|field| filled(field, hole));
                 let reset = reset.as_ref().and_then(|(field, form)| Some((filled(field, hole)?, *form)));
-                let name = Some(clean(hole, LONGEST_NAME));
+                let name = clean(hole, LONGEST_NAME);
                 fields(
                     seen,
                     header,
                     limit.as_ref(),
                     reset.as_ref().map(|(name, form)| (name, *form)),
                     None,
-                    name,
+                    Some(&name),
                     quotas,
                 );
             }
@@ -93,7 +93,7 @@ fn fields(
     limit: Option<&HeaderName>,
     reset: Option<(&HeaderName, Form)>,
     policy: Option<&HeaderName>,
-    name: Option<String>,
+    name: Option<&str>,
     quotas: &mut Vec<Quota>,
 ) {
     let left: Vec<&[u8]> = elements(seen.headers, remaining).collect();
@@ -117,7 +117,7 @@ fn fields(
             None => line(seen.headers.get(remaining), remaining),
         };
         quotas.push(Quota {
-            name: policy.or_else(|| name.clone()).filter(|name| !name.is_empty()).map(Into::into),
+            name: policy.as_deref().or(name).filter(|name| !name.is_empty()).map(Into::into),
             limit: limit.map(|(limit, _)| whole(limit)),
             remaining: Some(whole(remaining_number)),
             reset: reset_at,

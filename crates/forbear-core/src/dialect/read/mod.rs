@@ -58,7 +58,7 @@ fn by_rules(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: Vec<Quot
             continue;
         }
         if rule.limited {
-            return limited(rules, rule, status, seen, quotas, found);
+            return limited(rules, rule, status, seen, quotas, found.as_ref());
         }
         let reason = seen.first(&rule.reason, Reason::MAX).and_then(|(reason, _)| Reason::cleaned(&reason));
         return unlimited(rules, status, seen, quotas, reason);
@@ -72,7 +72,7 @@ fn limited(
     status: StatusCode,
     seen: &Seen<'_>,
     quotas: Vec<Quota>,
-    found: Option<Found>,
+    found: Option<&Found>,
 ) -> Reading {
     let own = if rule.reason.is_empty() { &rules.reason } else { &rule.reason };
     let mut evidence = Vec::new();
@@ -83,14 +83,13 @@ fn limited(
         }
         None => exhausted(&quotas).find_map(|quota| quota.reason.clone()),
     };
-    evidence.extend(found.as_ref().map(|found| found.evidence.clone()));
+    evidence.extend(found.map(|found| found.evidence.clone()));
     evidence.extend(seen.told(&rule.when));
     evidence.extend(exhausted(&quotas).map(|quota| quota.evidence.clone()));
     let delay = found
-        .as_ref()
         .and_then(|found| found.delay)
         .or_else(|| rule.default_delay.map(|duration| Delay { duration, absolute: false }));
-    let reason = reason.unwrap_or_else(|| by_default(status, found.as_ref(), &quotas));
+    let reason = reason.unwrap_or_else(|| by_default(status, found, &quotas));
     let class = rule.class.unwrap_or_else(|| by_length(rules, &reason, delay));
     dedup(&mut evidence);
     let mut signal = Signal::new(class, status);

@@ -112,7 +112,7 @@ fn base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.chunks(3).take(LONGEST_NAME) {
         let word = chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte));
-        let word = word << (8 * 3_usize.saturating_sub(chunk.len()));
+        let word = word << 3_usize.saturating_sub(chunk.len()).saturating_mul(8);
         for place in (0..=chunk.len()).map(|nth| 18_usize.saturating_sub(nth.saturating_mul(6))) {
             let letter = usize::try_from(word >> place & 63).ok().and_then(|at| ALPHABET.get(at));
             text.extend(letter.map(|letter| char::from(*letter)));
