@@ -3,6 +3,7 @@
 #![allow(clippy::panic, reason = "these are the assertions of tests")]
 
 mod acme;
+mod buckets;
 mod presets;
 
 const HANDBOOK: &str = include_str!("../../docs/vendors.md");

@@ -1,9 +1,11 @@
 //! Whose limit a request counts against, where a family's limits are per credential.
 
 use std::fmt;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
+
+use http::Method;
 
 /// A part of a family with limits of its own, such as one credential. Known by a keyed hash alone: the key is drawn anew for
 /// every process, and what was hashed is in no memory, log or health of ours.
@@ -22,6 +24,30 @@ impl Partition {
         Self::hash(&('r', path))
     }
 
+    /// A method and a path as [`Signal`](crate::signal::Signal)s of a bucket are learned by: a segment that is a number or an
+    /// identifier is like any other.
+    #[must_use]
+    pub fn of_template(method: &Method, path: &str) -> Self {
+        static KEY: OnceLock<RandomState> = OnceLock::new();
+        let mut hasher = KEY.get_or_init(RandomState::new).build_hasher();
+        method.as_str().hash(&mut hasher);
+        for segment in path.split('/') {
+            (if is_identifier(segment) { "*" } else { segment }).hash(&mut hasher);
+        }
+        Self(NonZeroU64::new(hasher.finish()).unwrap_or(NonZeroU64::MAX))
+    }
+
+    /// The bucket that a vendor calls `name`.
+    pub(crate) fn of_bucket(name: &str) -> Self {
+        Self::hash(&('b', name))
+    }
+
+    /// This part of what another counts by itself.
+    #[must_use]
+    pub fn within(self, credential: Option<Self>) -> Self {
+        credential.map_or(self, |credential| Self::hash(&('w', self.0, credential.0)))
+    }
+
     fn hash(key: &(impl Hash + ?Sized)) -> Self {
         static KEY: OnceLock<RandomState> = OnceLock::new();
         let hash = KEY.get_or_init(RandomState::new).hash_one(key);
@@ -32,6 +58,13 @@ impl Partition {
     pub(crate) const fn hashed(self) -> u64 {
         self.0.get()
     }
+}
+
+/// Digits alone, a UUID, or so long and with so many digits that a person did not write it.
+fn is_identifier(segment: &str) -> bool {
+    let digits = segment.bytes().filter(u8::is_ascii_digit).count();
+    let hex = segment.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    digits > 0 && (digits == segment.len() || segment.len() >= 16 && (hex || digits >= 4))
 }
 
 /// Eight digits of the keyed hash, such as `3fa90b1c`: the same for one process's life.
@@ -56,6 +89,28 @@ impl From<&Self> for Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_template_knows_no_identifiers() {
+        let of = |path: &str| Partition::of_template(&Method::GET, path);
+        for (one, other) in [
+            ("/channels/123/messages", "/channels/456/messages"),
+            ("/a/3fa85f64-5717-4562-b3fc-2c963f66afa6", "/a/00000000-0000-0000-0000-000000000001"),
+            ("/a/sk1234567890abcdefgh", "/a/x9y8z7w6v5u4t3s2r1q0"),
+        ] {
+            assert_eq!(of(one), of(other), "{one}");
+        }
+        for (one, other) in [
+            ("/v1/chat/completions", "/v1/embeddings"),
+            ("/v1/things", "/v2/things"),
+            ("/channels/123", "/channels/123/messages"),
+            ("/a-long-word-without-any-number", "/another-long-word-without-one"),
+            ("/a/", "/a"),
+        ] {
+            assert_ne!(of(one), of(other), "{one}");
+        }
+        assert_ne!(of("/a"), Partition::of_template(&Method::POST, "/a"));
+    }
 
     #[test]
     fn equal_keys_are_one_partition_and_nothing_of_them_is_shown() {

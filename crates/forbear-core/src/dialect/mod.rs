@@ -124,6 +124,14 @@ impl Dialect {
         self.rules().statuses.contains(status.as_u16())
     }
 
+    /// Whether the limits of its vendor are for buckets that it names, or for routes: then it matters which route a request
+    /// is on, and what a plain answer's head says.
+    #[must_use]
+    #[inline]
+    pub fn names_buckets(&self) -> bool {
+        self.rules().names_buckets
+    }
+
     /// What the head of a response says. `wall` is the caller's wall clock, the reference of absolute times in a
     /// response without a readable `Date`.
     #[must_use]

@@ -8,6 +8,7 @@ use crate::time::Monotonic;
 
 use super::account::Account;
 use super::ask::Ask;
+use super::buckets::Buckets;
 use super::decision::{Decision, Refusal, RefusalCause};
 use super::event::{Effect, Event, Observed, Outcome};
 use super::listen::Listeners;
@@ -37,6 +38,7 @@ pub struct Gate {
     pub(super) label: Option<Box<str>>,
     listeners: Option<Arc<Listeners>>,
     pub(super) partitions: OnceLock<Box<Partitions>>,
+    pub(super) buckets: Buckets,
     /// A bit for each route that was refused of late.
     pub(super) suspects: AtomicU64,
     /// Keeps what it did when it is gone.
@@ -105,6 +107,7 @@ impl Gate {
             label,
             listeners,
             partitions: OnceLock::new(),
+            buckets: Buckets::default(),
             suspects: AtomicU64::new(0),
             account,
             word: AtomicU64::new(word(true, 0, 0)),

@@ -16,6 +16,7 @@ mod account;
 mod admission;
 mod ask;
 mod attempt_time;
+mod buckets;
 mod dead_route;
 mod decision;
 mod engine;

@@ -65,6 +65,10 @@ pub enum Scope {
     Request,
     /// One partition of the family: a credential, or a bucket that the vendor names.
     Partition,
+    /// The bucket that the vendor names: [`Signal::limit`]. Which requests count in it is learned from answers.
+    Bucket,
+    /// The method and the path of the request, with every number and identifier in that.
+    Route,
     /// The whole family.
     Family,
     /// The vendor does not say: the whole family, unless its limits are known to be per partition.

@@ -86,7 +86,20 @@ impl Admitted {
     /// is closed only if that was after its last strike.
     pub(crate) fn settle_partition(&mut self, partition: &Gate, signal: &Said, route: &str) -> Observed {
         self.pending = None;
-        let ticket = self.partition.take().map_or_else(|| partition.foreign(self.sent), |ticket| *ticket);
+        let ticket = match self.partition.take() {
+            Some(ticket)
+                if Gate::of(&ticket).is_some_and(|gate| std::ptr::eq(&raw const *gate, partition)) =>
+            {
+                *ticket
+            }
+            other => {
+                // Let through by another part than the one that the vendor names.
+                if let Some(ticket) = other {
+                    settle(&ticket, false);
+                }
+                partition.foreign(self.sent)
+            }
+        };
         let observed = partition.observe(&ticket, Outcome::Bad(signal, route), clock::now());
         events::emit_observed(partition, &observed);
         self.settle(false);

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use forbear_core::dialect::{Dialect, Reading, Verdict};
 use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Gate, Observed, Outcome};
-use forbear_core::partition::Partition;
 use forbear_core::signal::{Scope, Signal as Said};
 use forbear_core::url::RedactedUrl;
 use http::{HeaderMap, Response, StatusCode, Uri, header};
@@ -16,7 +15,7 @@ use tokio::time::Instant;
 
 use super::admitted::Admitted;
 use super::future::Origin;
-use super::whose::about;
+use super::whose::Counted;
 use crate::body::{Peek, Peeked};
 use crate::extensions::{NoSignal, Signal, effective_uri};
 use crate::{budget, clock, events};
@@ -48,6 +47,17 @@ pub(super) fn is_plain<RB>(response: &Response<RB>, admitted: &Admitted, origin:
         && admitted.was_open()
         && !origin.dialect.may_limit(response.status())
         && effective_uri(response).is_none_or(|uri| *uri == origin.uri)
+}
+
+/// Learns which bucket of its vendor a request counts in from the head of its answer.
+#[cold]
+pub(super) fn learn(headers: &HeaderMap, admitted: &Admitted, origin: &Origin) {
+    let Some(route) = origin.counted.route else { return };
+    if let Some(name) = origin.dialect.bucket(headers, clock::wall())
+        && let Some(gate) = admitted.gate()
+    {
+        gate.learn_bucket(route, &name);
+    }
 }
 
 /// What the status of an answer says that is no signal.
@@ -115,20 +125,16 @@ struct Answerer<'a> {
     /// Whether the client was redirected to it.
     elsewhere: bool,
     families: FamiliesId,
-    partition: Option<Partition>,
-    per_partition: bool,
+    counted: Counted,
 }
 
 impl<'a> Answerer<'a> {
     fn of(effective: Option<&'a Uri>, origin: &'a Origin) -> Self {
         let uri = effective.unwrap_or(&origin.uri);
-        let Origin { families, partition, per_partition, .. } = *origin;
-        Self { uri, elsewhere: effective.is_some(), families, partition, per_partition }
-    }
-
-    /// The partition that a signal is about.
-    fn part(&self, signal: &Said) -> Option<Partition> {
-        about(signal, self.partition, self.per_partition)
+        // Which route of another family the client was redirected to, nobody knows.
+        let route = origin.counted.route.filter(|_| effective.is_none());
+        let counted = Counted { route, ..origin.counted };
+        Self { uri, elsewhere: effective.is_some(), families: origin.families, counted }
     }
 }
 
@@ -138,20 +144,19 @@ pub(super) struct Unsettled {
     uri: Uri,
     elsewhere: bool,
     families: FamiliesId,
-    partition: Option<Partition>,
-    per_partition: bool,
+    counted: Counted,
 }
 
 impl Unsettled {
     fn new(signal: &Said, from: Answerer<'_>) -> Self {
-        let Answerer { uri, elsewhere, families, partition, per_partition } = from;
-        Self { signal: signal.clone(), uri: uri.clone(), elsewhere, families, partition, per_partition }
+        let Answerer { uri, elsewhere, families, counted } = from;
+        Self { signal: signal.clone(), uri: uri.clone(), elsewhere, families, counted }
     }
 
     /// Settles it as it is; nobody is there to wait for it.
     pub(super) fn settle(&self, admitted: &mut Admitted) {
-        let Self { ref signal, ref uri, elsewhere, families, partition, per_partition } = *self;
-        let from = Answerer { uri, elsewhere, families, partition, per_partition };
+        let Self { ref signal, ref uri, elsewhere, families, counted } = *self;
+        let from = Answerer { uri, elsewhere, families, counted };
         let _ = settle_signal(signal, from, admitted);
     }
 }
@@ -188,6 +193,9 @@ impl Look {
             }
             verdict => {
                 let good = matches!(verdict, Verdict::Good);
+                if effective.is_none() {
+                    learn(&head.headers, admitted, origin);
+                }
                 // A good answer of another family says nothing about the one that was asked.
                 let own = matches!(charged_to(from, false, admitted), Charged::Admitting);
                 settle_plain(good && own, admitted, origin);
@@ -207,14 +215,14 @@ fn settle_signal(
     let strikes = !signal.aged && signal.scope != Scope::Request;
     let route = route(from.uri);
     let charged = charged_to(from, strikes, admitted);
-    if let Some(partition) = from.part(signal).filter(|_| strikes) {
+    if strikes {
         let family = match &charged {
             Charged::Admitting => admitted.gate(),
             Charged::Other(gate) => Some(Arc::clone(gate)),
             Charged::Nobody => None,
         };
-        if let Some(family) = family {
-            let gate = family.partition_for(partition, clock::now());
+        let part = family.and_then(|family| from.counted.part(signal, &family, &route, clock::now()));
+        if let Some(gate) = part {
             let observed = admitted.settle_partition(&gate, signal, &route);
             return (Some(gate), Some(observed));
         }

@@ -6,7 +6,6 @@ use std::task::{Context, Poll, ready};
 use forbear_core::dialect::Dialect;
 use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Ask, Gate, Priority};
-use forbear_core::partition::Partition;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
 use http::{Extensions, Request, Response, Uri};
@@ -15,8 +14,8 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::admitted::Admitted;
-use super::answer::{Judged, Look, is_good, is_plain, judge, settle_plain};
-use super::whose;
+use super::answer::{Judged, Look, is_good, is_plain, judge, learn, settle_plain};
+use super::whose::{self, Counted};
 use crate::body::{BoxError, Peek, Peeked};
 use crate::budget;
 use crate::error::Cooling;
@@ -78,10 +77,8 @@ pub(super) struct Origin {
     pub(super) uri: Uri,
     pub(super) families: FamiliesId,
     pub(super) dialect: Dialect,
-    /// Whose limit it counts against, where that is known.
-    pub(super) partition: Option<Partition>,
-    /// Whether a signal that does not state its scope is about that alone.
-    pub(super) per_partition: bool,
+    /// Whose limit it counts against.
+    pub(super) counted: Counted,
     /// Whether its route was refused of late, so that it matters that it is accepted.
     pub(super) suspect: bool,
     /// Whether its answers are looked at.
@@ -97,8 +94,7 @@ impl Origin {
             uri,
             families,
             dialect,
-            partition: None,
-            per_partition: false,
+            counted: Counted { partition: None, per_partition: false, route: None },
             suspect: false,
             observed: true,
             shadow: false,
@@ -115,7 +111,7 @@ impl Origin {
         if self.shadow {
             extensions.insert(Shadowed);
         } else {
-            extensions.insert(Asked { uri: self.uri.clone(), partition: self.partition });
+            extensions.insert(Asked { uri: self.uri.clone(), partition: self.counted.partition });
         }
     }
 
@@ -167,6 +163,9 @@ where
                     this.admitted.polled = true;
                     match ready!(attempt.poll(cx)) {
                         Ok(response) if is_plain(&response, this.admitted, this.origin) => {
+                            if this.origin.counted.route.is_some() {
+                                learn(response.headers(), this.admitted, this.origin);
+                            }
                             settle_plain(is_good(response.status()), this.admitted, this.origin);
                             Next::Return(Ok(response.map(Peeked::plain)))
                         }

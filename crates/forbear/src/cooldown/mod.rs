@@ -59,4 +59,4 @@ pub(crate) use admitted::Admitted;
 pub use future::CooldownFuture;
 pub use layer::FamilyCooldownLayer;
 pub use service::FamilyCooldownService;
-pub(crate) use whose::{Whose, about, admit};
+pub(crate) use whose::{Counted, Whose, admit};

@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use super::admitted::Admitted;
 use super::future::{Asking, CooldownFuture, Origin};
-use super::whose::Whose;
+use super::whose::{Counted, Whose};
 use crate::body::{BoxError, Peeked};
 use crate::budget::scope;
 use crate::error::UnknownFamily;
@@ -65,7 +65,7 @@ where
                     Found::Healthy => {
                         let uri = whole(request.uri(), host);
                         Origin {
-                            partition: stated(&request),
+                            counted: Counted { partition: stated(&request), ..Counted::default() },
                             ..Origin::new(uri, families, Dialect::standard())
                         }
                     }
@@ -90,13 +90,12 @@ where
                 return CooldownFuture::sent(self.inner.call(request), admitted, origin.in_shadow(shadow));
             }
         };
-        let Whose { partition, per_partition, part, suspect } = whose(&request, member);
+        let Whose { counted, part, suspect } = whose(&request, member);
         let origin = Origin {
             uri: request.uri().clone(),
             families,
             dialect: member.dialect.clone(),
-            partition,
-            per_partition,
+            counted,
             suspect,
             observed: true,
             shadow,
@@ -144,7 +143,8 @@ fn whose<B>(request: &Request<B>, member: &Member) -> Whose {
         let header = member.partition_header.as_ref()?;
         request.headers().get(header).map(Partition::of)
     };
-    Whose::of(member, request.uri().path(), || stated(request).or_else(by_header))
+    let route = || Some(Partition::of_template(request.method(), request.uri().path()));
+    Whose::of(member, request.uri().path(), || stated(request).or_else(by_header), route)
 }
 
 #[inline]

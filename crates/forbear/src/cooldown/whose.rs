@@ -13,43 +13,87 @@ use crate::events;
 
 /// Whose limit an attempt counts against, besides its family's.
 pub(crate) struct Whose {
-    pub(crate) partition: Option<Partition>,
-    /// Whether a signal that does not state its scope is about that alone.
-    pub(crate) per_partition: bool,
-    /// The gate of the partition, where that has one.
+    pub(crate) counted: Counted,
+    /// The gate of the part that it counts in, where that has one.
     pub(crate) part: Option<Arc<Gate>>,
     /// Whether it matters that its route is accepted.
     pub(crate) suspect: bool,
 }
 
+/// What tells the part of a family that a signal is about.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counted {
+    pub(crate) partition: Option<Partition>,
+    /// Whether a signal that does not state its scope is about that alone.
+    pub(crate) per_partition: bool,
+    /// The template of its route, where the vendor's limits are for buckets or routes.
+    pub(crate) route: Option<Partition>,
+}
+
 impl Whose {
-    /// Of an attempt on `route` of a family, whose `partition` is asked only where it counts.
+    /// Of an attempt on `path` of a family, whose `partition` and `route` are asked only where they count.
     #[inline]
-    pub(crate) fn of(member: &Member, route: &str, partition: impl FnOnce() -> Option<Partition>) -> Self {
+    pub(crate) fn of(
+        member: &Member,
+        path: &str,
+        partition: impl FnOnce() -> Option<Partition>,
+        route: impl FnOnce() -> Option<Partition>,
+    ) -> Self {
         let mut suspect = false;
         if member.gate.has_suspects()
-            && let Some(Suspect { route, gate }) = member.gate.suspect(route)
+            && let Some(Suspect { route, gate }) = member.gate.suspect(path)
         {
             // A route that is apart from its family is a part of it like any other.
             if gate.is_some() {
-                return Self { partition: Some(route), per_partition: true, part: gate, suspect: true };
+                let counted = Counted { partition: Some(route), per_partition: true, route: None };
+                return Self { counted, part: gate, suspect: true };
             }
             suspect = true;
         }
         let partition = partition();
-        let part = partition.and_then(|partition| member.gate.partition(partition));
-        Self { partition, per_partition: member.per_partition, part, suspect }
+        let counted = Counted { partition, per_partition: member.per_partition, route: None };
+        if member.dialect.names_buckets()
+            && let Some(route) = route()
+        {
+            let counted = Counted { route: Some(route), ..counted };
+            return Self { part: counted.narrowest(&member.gate, route), counted, suspect };
+        }
+        Self { counted, part: partition.and_then(|partition| member.gate.partition(partition)), suspect }
     }
 }
 
-/// The partition that a signal is about. One about a part, of which nobody said which, is about the whole.
-pub(crate) fn about(signal: &Said, partition: Option<Partition>, per_partition: bool) -> Option<Partition> {
-    let part = match signal.scope {
-        Scope::Partition => true,
-        Scope::Unstated => per_partition,
-        _ => false,
-    };
-    partition.filter(|_| part)
+impl Counted {
+    /// Of the parts that an attempt counts in, its bucket, its route and its credential, the first that is closed: nobody may
+    /// pass that. Where all are open, the first that there is.
+    #[cold]
+    fn narrowest(&self, family: &Gate, route: Partition) -> Option<Arc<Gate>> {
+        let bucket = family.bucket(route, self.partition);
+        let parts = [bucket, Some(route.within(self.partition)), self.partition];
+        let mut gates: Vec<Arc<Gate>> =
+            parts.into_iter().flatten().filter_map(|part| family.partition(part)).collect();
+        let closed = gates.iter().position(|gate| !gate.is_open()).unwrap_or(0);
+        (!gates.is_empty()).then(|| gates.swap_remove(closed))
+    }
+
+    /// The part of `family` that a signal is about, made where it has no gate. One about a part, of which nobody said which,
+    /// is about the whole, as one about a bucket is that has no name.
+    pub(crate) fn part(&self, signal: &Said, family: &Gate, path: &str, now: Monotonic) -> Option<Arc<Gate>> {
+        match signal.scope {
+            // No bucket or route is known of what is apart from its family already.
+            Scope::Bucket | Scope::Route if self.route.is_none() && self.per_partition => {
+                Some(family.partition_for(self.partition?, now))
+            }
+            Scope::Bucket => {
+                let (route, name) = self.route.zip(signal.limit.as_deref())?;
+                family.learn_bucket(route, name);
+                Some(family.bucket_for(name, self.partition, now))
+            }
+            Scope::Route => Some(family.template_for(self.route?, self.partition, path, now)),
+            Scope::Partition => Some(family.partition_for(self.partition?, now)),
+            Scope::Unstated if self.per_partition => Some(family.partition_for(self.partition?, now)),
+            _ => None,
+        }
+    }
 }
 
 /// Who does not let an attempt through, and why.

@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use forbear_core::budget::Budget as Limits;
 use forbear_core::dialect::Verdict;
-use forbear_core::gate::{Ask, Gate, Grant};
-use forbear_core::partition::Partition;
+use forbear_core::gate::{Ask, Grant};
 use forbear_core::signal::Signal;
 use forbear_core::time::Monotonic;
 use pin_project_lite::pin_project;
 
 use super::FamilyGate;
 use crate::budget::{self, BudgetFuture, attempt, scope};
-use crate::cooldown::{self, Admitted, Whose};
+use crate::cooldown::{self, Admitted, Counted, Whose};
 use crate::error::{Cooling, Spent};
 use crate::waiting::{Caller, Patience, Wait, Waited};
 use crate::{Error, clock};
@@ -173,12 +172,11 @@ fn ask(gate: &FamilyGate, patience: &mut Patience) -> Result<Asked, Error> {
         priority: caller.priority,
         grant: grant.as_ref().map(Grant::id),
     };
-    let Whose { partition, per_partition, part, suspect } =
-        Whose::of(&member, gate.named(), || gate.partition);
+    let Whose { counted, part, suspect } = Whose::of(&member, gate.named(), || gate.partition, || None);
     let asked = cooldown::admit(&member.gate, part.as_ref(), &ask, now);
     drop(grant);
     match asked {
-        Ok(admitted) => Begun { admitted, partition, per_partition, suspect }.counted(),
+        Ok(admitted) => Begun { admitted, counted, suspect }.counted(),
         // It would have been refused, so what it says changes nothing either.
         Err(_) if families.shadows() => Begun::unobserved(now).counted(),
         Err(_) if !scope::has_attempts() => Err(budget::out_of_attempts()),
@@ -195,15 +193,14 @@ fn ask(gate: &FamilyGate, patience: &mut Patience) -> Result<Asked, Error> {
 /// What runs, and what its output is charged to.
 struct Begun {
     admitted: Admitted,
-    partition: Option<Partition>,
-    per_partition: bool,
+    counted: Counted,
     suspect: bool,
 }
 
 impl Begun {
     /// Nobody let it through, and nobody is told what comes out.
-    const fn unobserved(now: Monotonic) -> Self {
-        Self { admitted: Admitted::new(None, now), partition: None, per_partition: false, suspect: false }
+    fn unobserved(now: Monotonic) -> Self {
+        Self { admitted: Admitted::new(None, now), counted: Counted::default(), suspect: false }
     }
 
     /// Counts it as an attempt of all budgets around it.
@@ -230,9 +227,9 @@ impl Begun {
     }
 
     fn limited(&mut self, signal: &Signal, route: &str) {
-        let part = cooldown::about(signal, self.partition, self.per_partition).filter(|_| !signal.aged);
-        let part = part.zip(self.admitted.gate());
-        match part.map(|(part, family)| Gate::partition_for(&family, part, clock::now())) {
+        let family = self.admitted.gate().filter(|_| !signal.aged);
+        let part = family.and_then(|family| self.counted.part(signal, &family, route, clock::now()));
+        match part {
             Some(part) => {
                 let _ = self.admitted.settle_partition(&part, signal, route);
             }

@@ -13,6 +13,7 @@ pub(super) use rules::{
 
 use super::InvalidDialect;
 use super::words::{self, Form, Reader, Words};
+use crate::signal::Scope;
 use crate::signal::hint::go_duration;
 
 /// The longest name of a dialect, in bytes.
@@ -60,7 +61,10 @@ pub(super) fn compile(words: &Words) -> Result<Rules, InvalidDialect> {
         Some(delay) => waits(delay, "delay")?,
         None => Box::new([Wait::RetryAfter, Wait::Dimension]),
     };
+    let of = rules.iter().map(|rule| rule.of).chain([words.of]);
+    let names_buckets = of.flatten().any(|of| matches!(of, Scope::Bucket | Scope::Route));
     Ok(Rules {
+        names_buckets,
         name: name.as_str().into(),
         statuses: Statuses::of(
             rules.iter().filter(|rule| rule.limited).flat_map(|rule| rule.statuses.iter().copied()),

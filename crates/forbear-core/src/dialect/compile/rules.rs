@@ -20,6 +20,8 @@ pub(in crate::dialect) struct Rules {
     pub(in crate::dialect) scope: Box<[Value]>,
     pub(in crate::dialect) of: Option<Scope>,
     pub(in crate::dialect) bucket: Box<[Value]>,
+    /// Whether some limit is for a bucket or a route.
+    pub(in crate::dialect) names_buckets: bool,
     pub(in crate::dialect) exhausted_beyond: Option<Duration>,
     pub(in crate::dialect) event_streams: bool,
 }
