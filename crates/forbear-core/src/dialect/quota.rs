@@ -23,6 +23,8 @@ pub struct Quota {
     /// Why, where the vendor says.
     pub(super) reason: Option<Reason>,
     pub(super) evidence: Evidence,
+    /// Where the reset stood, if not beside what remains.
+    pub(super) reset_told: Option<Evidence>,
 }
 
 /// For people and programs: durations in milliseconds.

@@ -91,7 +91,12 @@ fn exhausted(quotas: &[Quota]) -> Option<Found> {
         .iter()
         .filter(|quota| quota.exhausted && quota.reset.is_some())
         .max_by_key(|quota| quota.reset)?;
-    Some(Found { delay: quota.reset, standard: false, dimension: true, evidence: quota.evidence.clone() })
+    Some(Found {
+        delay: quota.reset,
+        standard: false,
+        dimension: true,
+        evidence: quota.reset_told.clone().unwrap_or_else(|| quota.evidence.clone()),
+    })
 }
 
 /// The longest delay among what stands at a place.

@@ -112,10 +112,8 @@ fn fields(
             resets.iter().copied().flatten().max()
         };
         let policy = policies.get(at).map(|policy| clean(&String::from_utf8_lossy(policy), LONGEST_NAME));
-        let evidence = match reset.filter(|_| remaining_number <= 0.0 && reset_at.is_some()) {
-            Some((header, _)) => line(seen.headers.get(header), header),
-            None => line(seen.headers.get(remaining), remaining),
-        };
+        let reset_told =
+            reset.filter(|_| reset_at.is_some()).map(|(header, _)| line(seen.headers.get(header), header));
         quotas.push(Quota {
             name: policy.as_deref().or(name).filter(|name| !name.is_empty()).map(Into::into),
             limit: limit.map(|(limit, _)| whole(limit)),
@@ -124,7 +122,8 @@ fn fields(
             window: window.or(limit.and_then(|(_, window)| window)),
             exhausted: remaining_number <= 0.0,
             reason: None,
-            evidence,
+            evidence: line(seen.headers.get(remaining), remaining),
+            reset_told,
         });
     }
 }

@@ -53,6 +53,7 @@ fn policy(entry: &ListEntry, header: &HeaderName, seen: &Seen<'_>) -> Option<Quo
         exhausted: remaining == Some(0),
         reason: None,
         evidence: line(seen.headers.get(header), header),
+        reset_told: None,
     })
 }
 
@@ -75,6 +76,7 @@ fn dictionary(fields: &Dictionary, header: &HeaderName, seen: &Seen<'_>) -> Opti
         exhausted: remaining == 0,
         reason: None,
         evidence: line(seen.headers.get(header), header),
+        reset_told: None,
     })
 }
 

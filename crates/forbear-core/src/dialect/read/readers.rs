@@ -68,6 +68,7 @@ fn quota(evidence: Evidence) -> Quota {
         exhausted: false,
         reason: None,
         evidence,
+        reset_told: None,
     }
 }
 

@@ -90,7 +90,10 @@ mod tests {
         #[test]
         fn parts_add_up(h in 0..100_u64, m in 0..60_u64, s in 0..60_u64, ms in 0..1000_u64) {
             let text = format!("{h}h{m}m{s}.{ms:03}s");
-            let expected = Duration::from_millis(((h * 60 + m) * 60 + s) * 1000 + ms);
+            let expected = [(h, 3_600_000), (m, 60_000), (s, 1_000), (ms, 1)]
+                .into_iter()
+                .map(|(number, millis)| Duration::from_millis(number) * millis)
+                .sum();
             prop_assert_eq!(go_duration(text.as_bytes()), Some(expected));
         }
     }
