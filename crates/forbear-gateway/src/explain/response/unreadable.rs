@@ -1,0 +1,29 @@
+use std::error::Error;
+use std::fmt;
+
+use crate::shown::shown;
+
+/// Why an input is no response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// There is nothing in it.
+    Empty,
+    /// It begins with something else than a status line: this.
+    NoStatusLine(String),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the input is empty: give what `curl -si URL` prints"),
+            Self::NoStatusLine(found) => write!(
+                f,
+                "the input begins with `{}`, which is no status line such as `HTTP/1.1 429 Too Many Requests`: give \
+                 what `curl -si URL` prints, head and all",
+                shown(found)
+            ),
+        }
+    }
+}
+
+impl Error for Unreadable {}

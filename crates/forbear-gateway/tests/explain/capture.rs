@@ -1,0 +1,70 @@
+//! What people really have at hand.
+
+use crate::support::{explain, json};
+
+#[test]
+fn what_curl_prints_is_read_by_its_last_response() {
+    let printed = "HTTP/1.1 200 Connection established\r\n\r\n\
+                   HTTP/1.1 100 Continue\r\n\r\n\
+                   HTTP/1.1 301 Moved Permanently\r\nlocation: /b\r\ncontent-length: 9\r\n\r\n\
+                   HTTP/2 429 \r\nretry-after: 7\r\n\r\n{}";
+    assert_eq!(json(&[], printed.as_bytes())["delay_ms"], 7000);
+    let ran = explain(&["-"], printed.as_bytes());
+    assert!(ran.out.starts_with("response    HTTP/2 429 (the last of 4)\n"), "{}", ran.out);
+}
+
+#[test]
+fn a_reason_in_chunks_is_found() {
+    let chunks = b"HTTP/1.1 429 X\r\ntransfer-encoding: chunked\r\ncontent-type: application/json\r\n\r\n\
+                   e\r\n{\"reason\": \"in\r\ne\r\nflight_limit\"}\r\n0\r\n\r\n";
+    let found = json(&[], chunks);
+    assert_eq!((&found["reason"], &found["class"]), (&"inflight_limit".into(), &"overloaded".into()));
+}
+
+#[test]
+fn a_coded_body_is_said_not_to_be_looked_at() {
+    let coded =
+        b"HTTP/1.1 429 X\r\ncontent-encoding: gzip\r\nretry-after: 5\r\n\r\n\x1f\x8b\x08\0\0\0\0\0\0\x03";
+    let ran = explain(&["-"], coded);
+    assert!(ran.out.contains("10 bytes, not looked at: content-encoding gzip"), "{}", ran.out);
+    let ran = explain(&["--json", "-"], coded);
+    assert!(ran.out.contains("\"delay_ms\":5000"), "{}", ran.out);
+    assert_eq!(ran.err, "note: the body was not looked at: content-encoding gzip\n");
+}
+
+#[test]
+fn a_body_that_curl_decoded_is_looked_at() {
+    let printed = b"HTTP/1.1 429 X\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\n{\"reason\": \"inflight_limit\"}";
+    assert_eq!(json(&[], printed)["reason"], "inflight_limit");
+}
+
+#[test]
+fn what_is_left_out_is_told() {
+    let mut long = b"HTTP/1.1 429 X\r\nretry-after: 5\r\nbroken\r\n\r\n".to_vec();
+    long.resize(3 * 1024 * 1024, b'x');
+    let ran = explain(&["-"], &long);
+    assert!(
+        ran.out.contains("note        line 3 is no header line, and was left out: broken\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("longer than 1048576 bytes, and the rest was left out\n"), "{}", ran.out);
+    assert!(ran.out.contains("looked at the first 16384\n"), "{}", ran.out);
+}
+
+#[test]
+fn nothing_that_moves_a_terminal_is_printed() {
+    let hostile = "HTTP/1.1 429 \u{1b}]0;title\u{7}\r\nretry-after: 5 \u{9b}31m\r\nx\u{1b}[2J\r\nx-bell: \u{7}\r\n\
+                   x-ratelimit-remaining: 0\r\nx-ratelimit-resource: a\u{202e}b\u{85}c\r\n\r\n\
+                   {\"reason\": \"a\\u001b[31m\\u202eb\\u009bc\", \"message\": \"secondary rate limit\"}";
+    for dialect in ["generic-http", "github"] {
+        for arguments in [&["--dialect", dialect, "-"][..], &["--dialect", dialect, "--json", "-"]] {
+            let ran = explain(arguments, hostile.as_bytes());
+            assert_eq!(ran.status, 0);
+            for printed in [&ran.out, &ran.err] {
+                let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+                assert!(!printed.contains(bad), "{printed:?}");
+            }
+        }
+    }
+}
