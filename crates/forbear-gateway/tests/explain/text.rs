@@ -29,7 +29,10 @@ shown! {
 
 #[test]
 fn the_page_shows_what_is_printed() {
-    for text in [include_str!("responses/github-primary.txt"), include_str!("responses/openai-quota.txt")] {
+    let json = explain(&["--json", "-"], b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\n\r\n").out;
+    for text in
+        [include_str!("responses/github-primary.txt"), include_str!("responses/openai-quota.txt"), &json]
+    {
         assert!(PAGE.contains(text), "docs/explain.md does not show\n{text}");
     }
 }
