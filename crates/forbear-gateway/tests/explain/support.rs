@@ -20,10 +20,10 @@ pub(crate) fn forbear(arguments: &[&str], input: &[u8]) -> Ran {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    let writer = std::thread::spawn(move || match stdin.write_all(&input) {
+    let writer = std::thread::spawn(move || {
+        let written = stdin.write_all(&input);
         // It does not read what it has no use for.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => panic!("{error}"),
-        _ => {}
+        assert!(written.is_ok() || written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe));
     });
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();

@@ -68,12 +68,12 @@ fn wait(signal: &Signal, now: SystemTime) -> String {
 fn scope(signal: &Signal) -> String {
     let much = match signal.scope {
         Scope::Request => "this request alone",
-        Scope::Partition => "a part of the family: a credential, or a bucket that the vendor names",
+        Scope::Partition => "a part of the family (a credential, or a bucket that the vendor names)",
         Scope::Family => "the whole family",
-        _ => "not stated: the whole family, or the credential where each has a limit of its own",
+        _ => "the whole family, or the credential where each has a limit of its own (not stated)",
     };
     match &signal.limit {
-        Some(limit) => format!("`{limit}`, {much}"),
+        Some(limit) => format!("`{limit}`: {much}"),
         None => much.to_owned(),
     }
 }
