@@ -1,8 +1,6 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::shown::shown;
-
 /// Why an input is no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unreadable {
@@ -18,9 +16,8 @@ impl fmt::Display for Unreadable {
             Self::Empty => f.write_str("the input is empty: give what `curl -si URL` prints"),
             Self::NoStatusLine(found) => write!(
                 f,
-                "the input begins with `{}`, which is no status line such as `HTTP/1.1 429 Too Many Requests`: give \
-                 what `curl -si URL` prints, head and all",
-                shown(found)
+                "the input begins with `{found}`, which is no status line such as `HTTP/1.1 429 Too Many Requests`: give \
+                 what `curl -si URL` prints, head and all"
             ),
         }
     }
