@@ -59,12 +59,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_one_line_without_controls(text: String) {
+        fn any_text_is_one_line_without_controls(text: Vec<char>) {
+            let text = String::from_iter(text);
             prop_assert!(!shown(&text).contains(char::is_control));
         }
 
         #[test]
-        fn json_means_what_it_meant(text: String) {
+        fn json_means_what_it_meant(text: Vec<char>) {
+            let text = String::from_iter(text);
             let plain = serde_json::to_string(&text).unwrap();
             let safe = json(&plain);
             prop_assert!(!safe.contains(char::is_control));
