@@ -20,6 +20,8 @@ pub(super) fn limit(rows: &mut Rows, signal: &Signal, now: SystemTime) {
 pub(super) fn consequence(signal: &Signal) -> Vec<String> {
     let Consequence { closed, again } = Consequence::of(signal);
     let what = match signal.scope {
+        Scope::Bucket => "the routes of this bucket",
+        Scope::Route => "this route",
         Scope::Partition => "this part of the family",
         _ => "the family",
     };
@@ -68,7 +70,9 @@ fn wait(signal: &Signal, now: SystemTime) -> String {
 fn scope(signal: &Signal) -> String {
     let much = match signal.scope {
         Scope::Request => "this request alone",
-        Scope::Partition => "a part of the family (a credential, or a bucket that the vendor names)",
+        Scope::Route => "this method and path",
+        Scope::Bucket => "a bucket of the vendor's: the routes whose answers name it",
+        Scope::Partition => "a credential, or another part that the program counts by itself",
         Scope::Family => "the whole family",
         _ => "the whole family, or the credential where each has a limit of its own (not stated)",
     };
