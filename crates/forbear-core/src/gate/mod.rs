@@ -27,6 +27,7 @@ mod merge;
 mod models;
 mod operator;
 mod partitions;
+mod pause;
 mod place;
 mod probe;
 mod queue;

@@ -72,7 +72,7 @@ pub struct FamilyHealth {
     pub level: u8,
     /// What closed it last.
     pub last_signal: Option<LastSignal>,
-    /// What an operator did last.
+    /// What an operator did: the act that holds, where one does, else the last one.
     pub operator: Option<OperatorHealth>,
     /// Attempts per second that a recovering family is called at.
     pub pace: Option<f64>,
@@ -160,7 +160,7 @@ pub struct LastSignal {
     pub ago: Option<Duration>,
 }
 
-/// What an operator did last.
+/// What an operator did.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct OperatorHealth {
@@ -236,8 +236,7 @@ impl Health {
 
 impl FamilyHealth {
     fn of(gate: &Gate, view: &View, now: Monotonic) -> Self {
-        let class = view.struck.as_ref().map(|struck| struck.signal.class);
-        let phase = match (view.phase, class) {
+        let phase = match (view.phase, view.class) {
             (Phase::Open, _) => HealthPhase::Open,
             (Phase::Cooling, Some(Class::Exhausted)) => HealthPhase::Exhausted,
             (Phase::Cooling, Some(Class::Blocked)) => HealthPhase::Blocked,

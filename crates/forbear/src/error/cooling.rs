@@ -52,7 +52,11 @@ impl Cooling {
         };
         Self(Box::new(Inner {
             family: Arc::clone(gate.name()),
-            partition: gate.partition_label().map(Into::into),
+            // Who waits for a part of a paused family is told by the part; it is the whole that is paused.
+            partition: gate
+                .partition_label()
+                .filter(|_| refusal.cause != RefusalCause::Paused)
+                .map(Into::into),
             cause: refusal.cause,
             retry_at: refusal.retry_at,
             reason,

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forbear::{Error, Families, Family, HealthPhase, NoWait, Operator, RefusalCause, Unknown, stack};
+use futures_util::FutureExt;
 use tokio::time::{Instant, sleep};
 use tower::{Layer, ServiceExt};
 
@@ -186,4 +187,32 @@ async fn in_shadow_a_request_without_a_family_is_sent_and_counted() {
         assert_eq!(service.clone().oneshot(get(URL)).await.unwrap().status(), status);
     }
     assert_eq!(families.health().unknown, 3);
+}
+
+/// For the whole time of a part's cool-down it would be waited for, only to be refused then.
+#[tokio::test(start_paused = true)]
+async fn a_pause_is_not_waited_out_by_who_waits_for_a_part() {
+    let vendor = Family::new("vendor").host("vendor.test").partition_by_header("authorization");
+    let families = Families::builder().family(vendor.per_partition()).build().unwrap();
+    let service = stack(&families).budget(600 * SECOND).layer(Client::new([limited(429, 300), answer(200)]));
+    let ask = |path: &str| {
+        let mut request = get(&format!("http://vendor.test{path}"));
+        request.headers_mut().insert("authorization", "Bearer one".parse().unwrap());
+        service.clone().oneshot(request)
+    };
+    assert_eq!(ask("/a").now_or_never().map(|answer| answer.is_ok()), None);
+    let waiting = tokio::spawn(ask("/b"));
+    sleep(SECOND).await;
+    assert_eq!(families.health().families[0].waiting, 1);
+    let start = Instant::now();
+    families.pause("vendor", alice()).unwrap();
+    for refused in [waiting.await.unwrap(), ask("/c").await] {
+        let Err(Error::Cooling(cooling)) = refused else { panic!("{refused:?}") };
+        assert_eq!((cooling.cause(), cooling.partition()), (RefusalCause::Paused, None));
+        assert_eq!(cooling.operator(), Some(&alice()));
+    }
+    assert!(start.elapsed().is_zero());
+    families.resume("vendor", alice()).unwrap();
+    assert_eq!(ask("/d").await.unwrap().status(), 200);
+    assert!((298 * SECOND..302 * SECOND).contains(&start.elapsed()), "{:?}", start.elapsed());
 }
