@@ -14,9 +14,12 @@ use crate::url::RedactedUrl;
 
 use super::automatic::Automatic;
 use super::builder::{FamiliesBuilder, InvalidFamilies};
-use super::check;
-use super::family::{Family, FamilyName, Unknown};
+use super::family::{Family, FamilyName};
 use super::table::{Member, Table};
+
+mod hand_over;
+#[cfg(test)]
+mod tests;
 
 of_the_process! {
     /// All sets of families of the process.
@@ -106,8 +109,8 @@ impl Families {
         FamiliesId(self.0.id)
     }
 
-    /// Adds a family while traffic flows. Where one of its hosts cools as an automatic family, it begins with that
-    /// cool-down.
+    /// Adds a family while traffic flows. Where one of its hosts, by whatever it has it, cools as an automatic family, it
+    /// begins with that cool-down.
     ///
     /// # Errors
     /// As [`FamiliesBuilder::build`]; also where a family of this name is there already. Then nothing changes.
@@ -149,7 +152,8 @@ impl Families {
     }
 
     /// Registers, replaces and removes at once, as after a configuration was read again: these are the families from
-    /// now on. One whose name stays keeps where it stands.
+    /// now on. One whose name stays keeps where it stands; where a name is gone, its cool-down goes to the families that
+    /// have its hosts, suffixes or routes now.
     ///
     /// # Errors
     /// As [`FamiliesBuilder::build`]. Then nothing changes.
@@ -337,38 +341,15 @@ impl Registry {
                 member.gate.configure(Arc::new(family.gate.clone()));
             }
         }
-        self.hand_over((&defined, &before), (&next, &table), now);
-        let version = table.version;
-        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
-        self.version.store(version, Ordering::Release);
+        let table = Arc::new(table);
+        self.from_gone((&defined, &before), (&next, &table), now);
+        self.from_automatic((&defined, &before), (&next, &table), false, now);
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&table);
+        self.version.store(table.version, Ordering::Release);
+        // Only now, so that at no moment a host has neither.
+        self.from_automatic((&defined, &before), (&next, &table), true, now);
         *defined = next;
         Ok(())
-    }
-
-    /// A host that changes hands between an automatic and a registered family takes its cool-down along: the vendor
-    /// asked for it, whatever we call it.
-    fn hand_over(
-        &self,
-        (defined, before): (&FamiliesBuilder, &Table),
-        (next, after): (&FamiliesBuilder, &Table),
-        now: Monotonic,
-    ) {
-        for (family, member) in next.families.iter().zip(&after.members) {
-            for host in family.hosts.iter().filter_map(|host| check::host(host).ok()) {
-                if let Some(automatic) = self.automatic.take(&host) {
-                    let _ = member.gate.merge(&automatic.gate.transition(now), now);
-                }
-            }
-        }
-        let gone = defined.families.iter().zip(&before.members);
-        for (family, member) in gone.filter(|(family, _)| after.named(&family.name).is_none()) {
-            if defined.unknown != Unknown::PerHost || member.gate.is_idle(now) {
-                continue;
-            }
-            for host in family.hosts.iter().filter_map(|host| check::host(host).ok()) {
-                let _ = self.automatic.make(&host, now).gate.merge(&member.gate.transition(now), now);
-            }
-        }
     }
 }
 
@@ -400,6 +381,3 @@ impl Drop for Registry {
         REGISTRIES.remove(self.id);
     }
 }
-
-#[cfg(test)]
-mod tests;

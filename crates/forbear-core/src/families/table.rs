@@ -9,7 +9,7 @@ use http::{HeaderName, Uri};
 
 use crate::dialect::Dialect;
 use crate::gate::{Gate, Listeners};
-use crate::host::{Host, LONGEST, is_normal};
+use crate::host::{Host, LONGEST, is_normal, split_port};
 
 use super::automatic::Automatic;
 use super::builder::InvalidFamilies;
@@ -158,8 +158,15 @@ impl Table {
         }
     }
 
+    /// Who has the whole of `host`, in its normal form, with its port where that is not the default.
+    pub(super) fn owner(&self, host: &str) -> Option<&Arc<Member>> {
+        let whole = |host: &str| self.hosts.get(host)?.whole.and_then(|at| self.members.get(at));
+        let name = split_port(host).0;
+        whole(host).or_else(|| whole(name)).or_else(|| self.under(host)).or_else(|| self.under(name))
+    }
+
     /// The family of the longest suffix of `host`, in its normal form.
-    fn under(&self, host: &str) -> Option<&Arc<Member>> {
+    pub(super) fn under(&self, host: &str) -> Option<&Arc<Member>> {
         if self.suffixes.is_empty() {
             return None;
         }

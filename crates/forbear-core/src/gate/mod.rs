@@ -20,6 +20,7 @@ mod dead_route;
 mod decision;
 mod engine;
 mod event;
+mod inherit;
 mod ladder;
 mod listen;
 mod merge;
