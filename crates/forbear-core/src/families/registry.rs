@@ -342,12 +342,12 @@ impl Registry {
             }
         }
         let table = Arc::new(table);
-        self.from_gone((&defined, &before), (&next, &table), now);
-        self.from_automatic((&defined, &before), (&next, &table), false, now);
+        self.inherit_gone((&defined, &before), (&next, &table), now);
+        self.inherit_automatic((&defined, &before), (&next, &table), false, now);
         *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&table);
         self.version.store(table.version, Ordering::Release);
         // Only now, so that at no moment a host has neither.
-        self.from_automatic((&defined, &before), (&next, &table), true, now);
+        self.inherit_automatic((&defined, &before), (&next, &table), true, now);
         *defined = next;
         Ok(())
     }

@@ -52,7 +52,7 @@ pub use decision::{Decision, Refusal, RefusalCause, Struck};
 pub use engine::{Gate, answered_open};
 pub use event::{Effect, Event, Observed, Outcome};
 pub use ladder::{Ladder, TOP_LEVEL};
-pub use listen::{Hears, Listeners};
+pub use listen::{ListenerId, Listeners};
 pub use merge::{Merged, Transition};
 pub use operator::{Act, Acted, Operator, clears};
 pub use place::{Grant, Place, Turn};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use forbear_core::gate::{Event, Hears};
+use forbear_core::gate::Event;
 use forbear_core::signal::Signal;
 
 use super::Families;
@@ -34,7 +34,7 @@ impl Families {
     /// # Ok::<(), forbear::InvalidFamilies>(())
     /// ```
     pub fn on_signal(&self, listener: impl Fn(&Strike<'_>) + Send + Sync + 'static) {
-        self.0.listeners().add(move |family, event| {
+        let _ = self.0.listeners().add(move |family, event| {
             if let Event::Strike { struck, cooldown, level, blind } = event {
                 listener(&Strike {
                     family,
@@ -45,7 +45,6 @@ impl Families {
                     blind: *blind,
                 });
             }
-            Hears::More
         });
     }
 }

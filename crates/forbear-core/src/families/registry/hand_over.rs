@@ -27,7 +27,7 @@ fn routes(family: &Family) -> impl Iterator<Item = (String, &str)> {
 impl Registry {
     /// To what has its hosts, suffixes and routes now, from a family whose name is gone. A host that nobody has becomes an
     /// automatic family, where that is the policy.
-    pub(super) fn from_gone(&self, before: Defined<'_>, after: Defined<'_>, now: Monotonic) {
+    pub(super) fn inherit_gone(&self, before: Defined<'_>, after: Defined<'_>, now: Monotonic) {
         let gone = before.0.families.iter().zip(&before.1.members);
         for (family, gone) in gone.filter(|(family, _)| after.1.named(&family.name).is_none()) {
             if gone.gate.is_idle(now) {
@@ -58,7 +58,13 @@ impl Registry {
 
     /// To the registered families that have their hosts now, from automatic ones; those are dropped where `take` says so.
     /// A new route of a host has its cool-down too, while the automatic family stays for the rest.
-    pub(super) fn from_automatic(&self, before: Defined<'_>, after: Defined<'_>, take: bool, now: Monotonic) {
+    pub(super) fn inherit_automatic(
+        &self,
+        before: Defined<'_>,
+        after: Defined<'_>,
+        take: bool,
+        now: Monotonic,
+    ) {
         let automatic = self.automatic.of_hosts();
         if automatic.is_empty() {
             return;
