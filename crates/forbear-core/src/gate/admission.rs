@@ -11,6 +11,7 @@ use super::ticket::Kind;
 impl State {
     /// Decides under the lock; what an admitted attempt is counted as.
     pub(super) fn admit(&mut self, ask: &Ask, now: Monotonic) -> Result<Kind, Refusal> {
+        self.asked = now;
         if self.pause.is_on() {
             return Err(self.refuse(RefusalCause::Paused, None, now));
         }

@@ -37,6 +37,8 @@ pub(super) struct State {
     pub(super) since: Monotonic,
     /// Since when nothing was accepted; `None` while the family is called.
     pub(super) unserved_since: Option<Monotonic>,
+    /// When somebody asked last while it was not open, or closed it.
+    pub(super) asked: Monotonic,
     /// What an operator did last.
     pub(super) acted: Option<Arc<Acted>>,
     pub(super) cooldown: Cooldown,
@@ -118,6 +120,7 @@ impl State {
             pause,
             since: Monotonic::ORIGIN,
             unserved_since: None,
+            asked: Monotonic::ORIGIN,
             acted: None,
             cooldown: Cooldown::default(),
             lease: None,

@@ -79,6 +79,7 @@ impl State {
     pub(super) fn begin_cooldown(&mut self, cooldown: Cooldown, now: Monotonic) {
         let until = cooldown.until;
         self.cooldown = cooldown;
+        self.asked = now;
         self.since = now;
         self.generation = self.generation.wrapping_add(1);
         self.counted = 0;

@@ -34,6 +34,8 @@ pub struct View {
     pub since: Monotonic,
     /// Since when nothing was accepted, while the family is not called.
     pub unserved_since: Option<Monotonic>,
+    /// When somebody asked last while it was not open, or closed it.
+    pub asked: Monotonic,
     /// Whether the level is at the top of the ladder that its last signal is read by.
     pub top_rung: bool,
     /// Whether the vendor gave the delay of the last cool-down.
@@ -99,6 +101,8 @@ impl state::State {
             phase,
             since: pause.as_ref().map_or(self.since, |pause| pause.at),
             unserved_since: self.unserved_since,
+            // Who waits asks all the while.
+            asked: if self.queue.len() > 0 { now } else { self.asked },
             top_rung: self.at_top_rung(now),
             advertised: self.cooldown.advertised,
             until: if pause.is_some() { None } else { self.retry_at() },
