@@ -117,6 +117,13 @@ impl<K: Hash + Eq, V: Rests> Bounded<K, V> {
         self.by_key.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
+    /// Everything there is, and the shared one.
+    pub(crate) fn every(&self) -> Vec<Arc<V>> {
+        let mut every = self.own();
+        every.push(Arc::clone(&self.overflow));
+        every
+    }
+
     /// Everything there is, the shared one only where it was needed.
     pub(crate) fn all(&self) -> Vec<Arc<V>> {
         let mut all = self.own();

@@ -144,6 +144,22 @@ mod tests {
         assert!(problem([Family::new("a").host("x y")]).contains("not a host"));
         assert!(problem([Family::new("a").route("x.example", "v1")]).contains("must begin with '/'"));
         assert!(problem([Family::new("a").route("x.example", "/{")]).contains("/{"));
+        for path in ["/v1?key=1", "/v1#top", "/v 1", "/v1\n"] {
+            assert!(
+                problem([Family::new("a").route("x.example", path)]).contains("is more than a path"),
+                "{path}"
+            );
+        }
+        for name in [" a", "a ", "a\u{202e}b", "a\u{2028}b", "\u{200b}"] {
+            assert!(problem([Family::new(name)]).contains("what cannot be seen"), "{name:?}");
+        }
+        for host in ["a..example", ".a.example", "a.example..", "a..example:8443"] {
+            assert!(problem([Family::new("a").host(host)]).contains("between two dots"), "{host}");
+        }
+        let long = format!("{}.example", "a.".repeat(130));
+        assert!(problem([Family::new("a").host(&long)]).contains("longer than a host"), "{long}");
+        let suffix = problem([Family::new("a").host_suffix("*.x.example:80")]);
+        assert!(suffix.contains("host suffix \"*.x.example:80\" has a default port"), "{suffix}");
         assert!(problem([Family::new("a").route("x.example", "/v1/*")]).contains("/v1/{*rest}"));
         let settings = GateSettings::registered().attempt_timeout(Duration::ZERO);
         assert!(problem([Family::new("a").gate(settings)]).contains("attempt_timeout"));

@@ -3,6 +3,10 @@
 use http::HeaderName;
 
 use crate::host::split_port;
+use crate::signal::is_shown;
+
+/// The longest name that a host can have (RFC 1035 section 2.3.4).
+const LONGEST_NAME: usize = 255;
 
 /// What metrics call all automatic families together.
 pub const AUTOMATIC: &str = "automatic";
@@ -14,18 +18,23 @@ pub(super) fn name(name: &str) -> Result<(), String> {
     if name == AUTOMATIC {
         return Err("has the name that metrics give to all hosts without one; choose another".into());
     }
-    if name.len() > 64 || name.chars().any(char::is_control) {
-        return Err(
-            "has a name that is too long or holds control characters; use at most 64 printable bytes".into(),
-        );
+    if name.len() > 64 || !name.chars().all(is_shown) || name.trim() != name {
+        return Err("has a name that is too long, or holds what cannot be seen; use at most 64 bytes, without control \
+                    characters and outer white space"
+            .into());
     }
     Ok(())
 }
 
 /// A host as the table keys it: lower case, without a trailing dot.
 pub(super) fn host(host: &str) -> Result<String, String> {
+    host_of("host", host, host)
+}
+
+/// `host`, which is what counts of `given`, the value of `key`.
+fn host_of(key: &str, given: &str, host: &str) -> Result<String, String> {
     let why = |what: &str| {
-        Err(format!("host {host:?} {what}; write it like api.example.com or api.example.com:8443"))
+        Err(format!("{key} {given:?} {what}; write it like api.example.com or api.example.com:8443"))
     };
     if host.contains("://") {
         return why("has a scheme");
@@ -47,6 +56,13 @@ pub(super) fn host(host: &str) -> Result<String, String> {
     if name.is_empty() {
         return why("is empty");
     }
+    // No request can have such a host, so it would match none.
+    if name.len() > LONGEST_NAME {
+        return why("is longer than a host can be");
+    }
+    if !name.starts_with('[') && name.split('.').any(str::is_empty) {
+        return why("has nothing between two dots");
+    }
     match port.map(str::parse::<u16>) {
         Some(Err(_)) => why("has a port that is no number"),
         // Requests are compared without it, so it would match none.
@@ -59,7 +75,7 @@ pub(super) fn host(host: &str) -> Result<String, String> {
 /// A suffix as the table keys it; the dot before it is implied.
 pub(super) fn suffix(suffix: &str) -> Result<String, String> {
     let bare = suffix.strip_prefix("*.").or(suffix.strip_prefix('.')).unwrap_or(suffix);
-    let bare = host(bare)?;
+    let bare = host_of("host suffix", suffix, bare)?;
     let (name, _) = split_port(&bare);
     if name.starts_with('[') || name.parse::<std::net::Ipv4Addr>().is_ok() {
         return Err(format!("host suffix {suffix:?} is an address; use Family::host"));
@@ -75,6 +91,12 @@ pub(super) fn header(name: &str) -> Result<HeaderName, String> {
 pub(super) fn path(path: &str) -> Result<(), String> {
     if !path.starts_with('/') {
         return Err(format!("route path {path:?} must begin with '/'"));
+    }
+    // Compared with a request's path alone, so it would match none.
+    if path.contains(|c: char| matches!(c, '?' | '#') || c.is_whitespace() || c.is_control()) {
+        return Err(format!(
+            "route path {path:?} is more than a path; leave out query, fragment and white space"
+        ));
     }
     // Allowed in a path, but nobody who writes it means an asterisk.
     if path.split('/').any(|segment| segment == "*") {

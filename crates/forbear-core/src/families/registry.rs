@@ -137,8 +137,8 @@ impl Families {
     }
 
     /// Removes a family: from now on its hosts are unknown. Callers that wait for it go on waiting, and are then treated
-    /// by what holds for unknown hosts. Where that is [`Unknown::PerHost`], its hosts keep its cool-down as automatic
-    /// families.
+    /// by what holds for unknown hosts. Where that is [`Unknown::PerHost`](super::Unknown::PerHost), its hosts keep its
+    /// cool-down as automatic families.
     ///
     /// # Errors
     /// Where no family has this name, or a URL that is [required](FamiliesBuilder::requires) would have none. Then
@@ -338,7 +338,7 @@ impl Registry {
         let table = table_of(&next, &before, &self.listeners)?;
         for (family, member) in next.families.iter().zip(&table.members) {
             if before.named(&family.name).is_some() {
-                member.gate.configure(Arc::new(family.gate.clone()));
+                member.gate.configure(&Arc::new(family.gate.clone()));
             }
         }
         let table = Arc::new(table);

@@ -142,11 +142,12 @@ impl Gate {
     }
 
     /// Decides by other numbers from now on. What was decided stands.
-    pub fn configure(&self, settings: Arc<GateSettings>) {
-        for partition in self.partitions() {
-            partition.configure(Arc::clone(&settings));
+    pub fn configure(&self, settings: &Arc<GateSettings>) {
+        // First its own: a part that is made meanwhile has these, or is among those below.
+        self.lock().settings = Arc::clone(settings);
+        for partition in self.every_part() {
+            partition.lock().settings = Arc::clone(settings);
         }
-        self.lock().settings = settings;
     }
 
     /// The longest cool-down that it records.

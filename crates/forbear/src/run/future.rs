@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use forbear_core::budget::Budget as Limits;
 use forbear_core::dialect::Verdict;
-use forbear_core::gate::{Ask, Gate, Grant};
+use forbear_core::gate::{Ask, Grant};
 use forbear_core::partition::Partition;
 use forbear_core::signal::Signal;
 use forbear_core::time::Monotonic;
@@ -127,7 +127,7 @@ where
                     };
                     this.state.set(State::Done);
                     if let (Some(held), Some(classify)) = (held, this.classify.take()) {
-                        held.settle(classify(&output), this.gate.named());
+                        held.settle(classify(&output), this.gate);
                     }
                     return Poll::Ready(Ok(output));
                 }
@@ -212,12 +212,13 @@ impl Begun {
     }
 
     /// Tells the family what came out.
-    fn settle(mut self, verdict: Verdict, route: &str) {
+    fn settle(mut self, verdict: Verdict, gate: &FamilyGate) {
+        let route = gate.named();
         match verdict {
             Verdict::Bad(signal) => {
                 let signal = Arc::new(signal);
                 scope::saw(&signal);
-                self.limited(&signal, route);
+                self.limited(&signal, gate);
             }
             Verdict::Good => {
                 if let Some(gate) = self.admitted.gate().filter(|_| self.suspect) {
@@ -229,16 +230,27 @@ impl Begun {
         }
     }
 
-    fn limited(&mut self, signal: &Signal, route: &str) {
+    fn limited(&mut self, signal: &Signal, gate: &FamilyGate) {
+        let (route, now) = (gate.named(), clock::now());
         let part = cooldown::about(signal, self.partition, self.per_partition).filter(|_| !signal.aged);
-        let part = part.zip(self.admitted.gate());
-        match part.map(|(part, family)| Gate::partition_for(&family, part, clock::now())) {
-            Some(part) => {
+        match (self.admitted.gate(), part) {
+            (Some(family), Some(part)) => {
+                let part = family.partition_for(part, now);
                 let _ = self.admitted.settle_partition(&part, signal, route);
             }
-            None => {
+            (Some(_), None) => {
                 let _ = self.admitted.settle_signal(signal, route);
             }
+            // Its family is gone, and another may have its name by now: the vendor is the same.
+            (None, part) if self.admitted.was_admitted() => {
+                self.admitted.settle(false);
+                if let Ok(member) = gate.member(now) {
+                    let part = part.map(|part| member.gate.partition_for(part, now));
+                    let struck = part.as_ref().unwrap_or(&member.gate);
+                    let _ = self.admitted.settle_partition(struck, signal, route);
+                }
+            }
+            (None, _) => {}
         }
     }
 }
