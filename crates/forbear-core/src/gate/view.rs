@@ -47,7 +47,7 @@ pub struct View {
     pub struck: Option<Arc<Struck>>,
     /// Attempts per second that a recovering family is called at.
     pub pace: Option<f64>,
-    /// What an operator did last.
+    /// The operator's act that it stands as it does by; else what an operator did last.
     pub acted: Option<Arc<Acted>>,
     /// Whether it stands as it does because of that, and not because of the vendor.
     pub by_operator: bool,
@@ -89,6 +89,9 @@ impl state::State {
             state::Phase::Recovering(recovery) => (Phase::Recovering, Some(recovery.pace())),
         };
         let (signals, strikes, refusals) = self.totals.sums();
+        let cooled = self.cooldown.by.as_ref().filter(|_| !matches!(phase, Phase::Open | Phase::Recovering));
+        // A later act need not be the one that closed it: whoever resumes a family did not cool it.
+        let holds = self.pause.as_ref().or(cooled);
         View {
             phase,
             since: self.pause.as_ref().map_or(self.since, |pause| pause.at),
@@ -100,9 +103,8 @@ impl state::State {
             cooldown: self.cooldown.length(),
             struck: self.cooldown.struck.clone(),
             pace,
-            acted: self.acted.clone(),
-            by_operator: self.pause.is_some()
-                || (self.cooldown.by.is_some() && !matches!(phase, Phase::Open | Phase::Recovering)),
+            acted: holds.or(self.acted.as_ref()).cloned(),
+            by_operator: holds.is_some(),
             waiting: self.queue.len(),
             attempts: 0,
             signals,
