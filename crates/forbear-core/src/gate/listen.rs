@@ -13,7 +13,7 @@ use super::engine::Gate;
 use super::event::Event;
 use super::totals::Totals;
 
-type Listener = Arc<dyn Fn(&Arc<str>, &Event) -> Hears + Send + Sync>;
+type Listener = Arc<dyn Fn(&Gate, &Event) -> Hears + Send + Sync>;
 
 /// Whether a listener wants to be told more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Calls `listener` with every later event, and the name of its family.
-    pub fn add(&self, listener: impl Fn(&Arc<str>, &Event) -> Hears + Send + Sync + 'static) {
+    /// Calls `listener` with every later event, and the gate that it is of: a family's, or that of a part.
+    pub fn add(&self, listener: impl Fn(&Gate, &Event) -> Hears + Send + Sync + 'static) {
         self.all.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(listener));
     }
 
@@ -68,7 +68,7 @@ impl Gate {
     #[must_use]
     pub fn tell(&self, event: &Event) -> usize {
         let Some(listeners) = self.listeners() else { return 0 };
-        let tell = |listener: &Listener| catch_unwind(AssertUnwindSafe(|| listener(self.name(), event)));
+        let tell = |listener: &Listener| catch_unwind(AssertUnwindSafe(|| listener(self, event)));
         let mut panicked: usize = 0;
         for listener in listeners.all() {
             match tell(&listener) {

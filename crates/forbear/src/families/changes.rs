@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forbear_core::gate::Hears;
-use forbear_core::health::Health;
+use forbear_core::health::{FamilyHealth, Health};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -13,7 +13,7 @@ use super::Families;
 pub struct Changes {
     families: Families,
     changed: Arc<Notify>,
-    shown: Vec<(Arc<str>, String)>,
+    shown: Vec<String>,
     shutting_down: bool,
 }
 
@@ -46,23 +46,17 @@ impl Families {
 }
 
 impl Changes {
-    /// The health, as soon as a family stands elsewhere than at the last call, or is new, or gone; at once for the first
-    /// call. What an event tells (a strike, a recovery, an operator) is seen at once; what time alone changes, such as the
+    /// The health, as soon as a family, or a part of one, stands elsewhere than at the last call, or is new, or gone; at
+    /// once for the first call. What an event tells (a strike, a recovery, an operator) is seen at once; what time alone changes, such as the
     /// end of a recovery, within a second; a [shutdown](Families::shutdown) too. Counters and remaining time are no change.
     ///
     /// **Cancellation.** Nothing is lost: the next call tells it.
     pub async fn next(&mut self) -> Health {
         loop {
             let health = self.families.health();
-            let shown: Vec<_> = health
-                .families
-                .iter()
-                .map(|family| {
-                    let operator = family.operator.as_ref().map(|operator| operator.holds);
-                    let stands = format!("{} {} {} {operator:?}", family.phase, family.level, family.strikes);
-                    (Arc::clone(&family.family), stands)
-                })
-                .collect();
+            let lines =
+                health.families.iter().flat_map(|family| [family].into_iter().chain(&family.partitions));
+            let shown: Vec<_> = lines.map(stands).collect();
             if shown != self.shown || health.shutting_down != self.shutting_down {
                 self.shown = shown;
                 self.shutting_down = health.shutting_down;
@@ -71,4 +65,11 @@ impl Changes {
             let _ = timeout(LOOK_EVERY, self.changed.notified()).await;
         }
     }
+}
+
+/// Where a family, or a part of one, stands.
+fn stands(line: &FamilyHealth) -> String {
+    let operator = line.operator.as_ref().map(|operator| operator.holds);
+    let FamilyHealth { family, partition, phase, level, strikes, closed_partitions, .. } = line;
+    format!("{family} {partition:?} {phase} {level} {strikes} {closed_partitions} {operator:?}")
 }
