@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use http::Uri;
 
-use crate::gate::{Gate, GateSettings, Listeners};
+use crate::gate::{Gate, GateSettings, Listeners, RefusalCause};
 use crate::host::Host;
 use crate::living::{Id, Living};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -281,6 +281,14 @@ impl FamiliesId {
     #[must_use]
     pub fn waiting_room(self) -> Option<Arc<Gate>> {
         Some(Arc::clone(&REGISTRIES.find(self.0)?.waiting_room))
+    }
+
+    /// Counts a refusal that was given in the place of a family's gate, such as for a URL that its vendor asked to be left
+    /// alone; `family` is the name of a registered family, or the host of an automatic one.
+    pub fn count_refusal(self, family: &str, cause: RefusalCause) {
+        if let Some(member) = REGISTRIES.find(self.0).and_then(|registry| Families(registry).any(family)) {
+            member.gate.count_refusal(cause);
+        }
     }
 
     /// The family that answers for `uri`, where it has state.
