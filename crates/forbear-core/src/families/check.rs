@@ -8,7 +8,7 @@ use crate::host::split_port;
 pub const AUTOMATIC: &str = "automatic";
 
 pub(super) fn name(name: &str) -> Result<(), String> {
-    if name.is_empty() {
+    if name.trim().is_empty() {
         return Err("has no name; give it one, such as the vendor's".into());
     }
     if name == AUTOMATIC {
@@ -44,7 +44,7 @@ pub(super) fn host(host: &str) -> Result<String, String> {
     }
     let (name, port) = split_port(host);
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    if name.is_empty() {
+    if name.trim().is_empty() {
         return why("is empty");
     }
     match port.map(str::parse::<u16>) {
@@ -73,12 +73,19 @@ pub(super) fn header(name: &str) -> Result<HeaderName, String> {
 }
 
 pub(super) fn path(path: &str) -> Result<(), String> {
+    let why = |what: &str| Err(format!("route path {path:?} {what}"));
     if !path.starts_with('/') {
-        return Err(format!("route path {path:?} must begin with '/'"));
+        return why("must begin with '/'");
     }
-    // Allowed in a path, but nobody who writes it means an asterisk.
+    if path.contains(['?', '#']) {
+        return why("has a query or fragment, which no path has; leave it out");
+    }
+    // Both are allowed in a path, but nobody who writes them means an asterisk or a colon.
     if path.split('/').any(|segment| segment == "*") {
-        return Err(format!("route path {path:?} has a wildcard; write it like /v1/{{*rest}}"));
+        return why("has a wildcard; write it like /v1/{*rest}");
+    }
+    if path.split('/').any(|segment| segment.starts_with(':')) {
+        return why("has a parameter; write it like /v1/{id}");
     }
     Ok(())
 }

@@ -113,6 +113,10 @@ impl Families {
     /// As [`FamiliesBuilder::build`]; also where a family of this name is there already. Then nothing changes.
     pub fn register(&self, family: Family, now: Monotonic) -> Result<(), InvalidFamilies> {
         self.0.change(now, |families| {
+            if find(families, &family.name).is_ok() {
+                let why = "is registered already; replace it, or give the other a name of its own";
+                return Err(InvalidFamilies::new(&family.name, why));
+            }
             families.push(family);
             Ok(())
         })
@@ -236,7 +240,7 @@ fn waiting_room(listeners: &Arc<Listeners>) -> Arc<Gate> {
 
 fn find(families: &[Family], name: &str) -> Result<usize, InvalidFamilies> {
     let place = families.iter().position(|family| family.name == name);
-    place.ok_or_else(|| InvalidFamilies::new(name, "is not registered"))
+    place.ok_or_else(|| InvalidFamilies::new(name, "is not registered; register it, or correct the name"))
 }
 
 impl Snapshot {

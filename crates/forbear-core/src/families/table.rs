@@ -98,13 +98,17 @@ impl Table {
             own(owners, route(&host, path), name)?;
             let entry = self.hosts.entry(host.as_str().into()).or_insert_with(HostEntry::default);
             entry.has_paths = true;
-            entry.paths.insert(path, at).map_err(|why| {
-                let other = match &why {
-                    matchit::InsertError::Conflict { with } => owners.get(&route(&host, with)),
-                    _ => None,
-                };
-                let whose = other.map_or(String::new(), |other| format!(" of family {other:?}"));
-                format!("route path {path:?} cannot be used: {why}{whose}")
+            entry.paths.insert(path, at).map_err(|why| match &why {
+                matchit::InsertError::Conflict { with } => {
+                    let other = owners.get(&route(&host, with));
+                    let whose = other.map_or(String::new(), |other| format!(" of family {other:?}"));
+                    format!(
+                        "route path {path:?} matches what {with:?}{whose} matches; leave out one of the two"
+                    )
+                }
+                _ => format!(
+                    "route path {path:?} cannot be read ({why}); write it like /v1/{{id}} or /v1/{{*rest}}"
+                ),
             })?;
         }
         let gate = match before.named(name) {

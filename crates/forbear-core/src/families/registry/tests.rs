@@ -130,7 +130,7 @@ fn a_replaced_family_keeps_where_it_stands() {
     let gate = &families.named("a").unwrap().gate;
     assert_eq!((gate.max_advertised(), gate.name().as_ref()), (Duration::from_secs(86_400), "a"));
     let nobody = families.replace(Family::new("c"), at(2)).unwrap_err();
-    assert_eq!(nobody.to_string(), "family \"c\": is not registered");
+    assert_eq!(nobody.to_string(), "family \"c\": is not registered; register it, or correct the name");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_change_that_cannot_be_changes_nothing() {
         .build()
         .unwrap();
     let text = |changed: Result<(), InvalidFamilies>| changed.unwrap_err().to_string();
-    assert!(text(families.register(Family::new("a"), at(1))).contains("twice"));
+    assert!(text(families.register(Family::new("a"), at(1))).contains("replace it"));
     let stolen = text(families.register(Family::new("c").host("A.example"), at(1)));
     assert!(stolen.contains("\"a\"") && stolen.contains("\"c\""), "{stolen}");
     let required = text(families.remove("b", at(1)));
