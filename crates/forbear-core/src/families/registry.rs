@@ -357,31 +357,44 @@ impl Registry {
         Ok(())
     }
 
-    /// A host that changes hands between an automatic and a registered family takes its cool-down along: the vendor
-    /// asked for it, whatever we call it.
+    /// A host that changes hands takes its cool-down along, since the vendor asked for it, whatever we call it; and a pause,
+    /// which an operator ends. It changes hands where one of the two families was not there, or is not any more.
     fn hand_over(
         &self,
         (defined, before): (&FamiliesBuilder, &Table),
         (next, after): (&FamiliesBuilder, &Table),
         now: Monotonic,
     ) {
+        let hand = |from: &Gate, to: &Gate| {
+            let _ = to.merge(&from.transition(now), now);
+            to.take_pause(from, now);
+        };
         for (family, member) in next.families.iter().zip(&after.members) {
-            for host in family.hosts.iter().filter_map(|host| check::host(host).ok()) {
+            for host in hosts(family) {
                 if let Some(automatic) = self.automatic.take(&host) {
-                    let _ = member.gate.merge(&automatic.gate.transition(now), now);
+                    hand(&automatic.gate, &member.gate);
                 }
             }
         }
         let gone = defined.families.iter().zip(&before.members);
         for (family, member) in gone.filter(|(family, _)| after.named(&family.name).is_none()) {
-            if defined.unknown != Unknown::PerHost || member.gate.is_idle(now) {
+            if member.gate.is_idle(now) {
                 continue;
             }
-            for host in family.hosts.iter().filter_map(|host| check::host(host).ok()) {
-                let _ = self.automatic.make(&host, now).gate.merge(&member.gate.transition(now), now);
+            for host in hosts(family) {
+                if let Some(heir) = after.whole(&host) {
+                    hand(&member.gate, &heir.gate);
+                } else if defined.unknown == Unknown::PerHost {
+                    hand(&member.gate, &self.automatic.make(&host, now).gate);
+                }
             }
         }
     }
+}
+
+/// The whole hosts of a family, as the table keys them.
+fn hosts(family: &Family) -> impl Iterator<Item = String> {
+    family.hosts.iter().filter_map(|host| check::host(host).ok())
 }
 
 /// The table of these families, with every required URL in it.

@@ -185,6 +185,11 @@ impl Table {
         self.names.get(name).and_then(|at| self.members.get(*at))
     }
 
+    /// The family of all routes of `host`, in its normal form.
+    pub(super) fn whole(&self, host: &str) -> Option<&Arc<Member>> {
+        self.hosts.get(host)?.whole.and_then(|at| self.members.get(at))
+    }
+
     #[inline]
     fn member(&self, entry: &HostEntry, uri: &Uri) -> Option<&Arc<Member>> {
         let by_path = || entry.paths.at(uri.path()).ok().map(|found| *found.value);

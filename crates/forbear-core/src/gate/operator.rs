@@ -134,6 +134,18 @@ impl Gate {
         })
     }
 
+    /// Is paused as `other` is, where it is not paused itself.
+    pub(crate) fn take_pause(&self, other: &Self, now: Monotonic) {
+        let Some(pause) = other.lock().pause.clone() else { return };
+        let _ = self.with(|state| {
+            if state.pause.is_none() {
+                state.acted = Some(Arc::clone(&pause));
+                state.pause = Some(pause);
+                state.wake_all(now);
+            }
+        });
+    }
+
     fn act(
         &self,
         act: Act,
