@@ -12,7 +12,7 @@ const LONGEST_NAME: usize = 255;
 pub const AUTOMATIC: &str = "automatic";
 
 pub(super) fn name(name: &str) -> Result<(), String> {
-    if name.is_empty() {
+    if name.trim().is_empty() {
         return Err("has no name; give it one, such as the vendor's".into());
     }
     if name == AUTOMATIC {
@@ -53,7 +53,7 @@ fn host_of(key: &str, given: &str, host: &str) -> Result<String, String> {
     }
     let (name, port) = split_port(host);
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    if name.is_empty() {
+    if name.trim().is_empty() {
         return why("is empty");
     }
     // No request can have such a host, so it would match none.
@@ -89,18 +89,22 @@ pub(super) fn header(name: &str) -> Result<HeaderName, String> {
 }
 
 pub(super) fn path(path: &str) -> Result<(), String> {
+    let why = |what: &str| Err(format!("route path {path:?} {what}"));
     if !path.starts_with('/') {
-        return Err(format!("route path {path:?} must begin with '/'"));
+        return why("must begin with '/'");
     }
     // Compared with a request's path alone, so it would match none.
     if path.contains(|c: char| matches!(c, '?' | '#') || c.is_whitespace() || c.is_control()) {
         return Err(format!(
-            "route path {path:?} is more than a path; leave out query, fragment and white space"
+            "route path {path:?} is more than a path: a query, a fragment or white space is in none; leave it out"
         ));
     }
-    // Allowed in a path, but nobody who writes it means an asterisk.
+    // Both are allowed in a path, but nobody who writes them means an asterisk or a colon.
     if path.split('/').any(|segment| segment == "*") {
-        return Err(format!("route path {path:?} has a wildcard; write it like /v1/{{*rest}}"));
+        return why("has a wildcard; write it like /v1/{*rest}");
+    }
+    if path.split('/').any(|segment| segment.starts_with(':')) {
+        return why("has a parameter; write it like /v1/{id}");
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use http::Uri;
 
-use crate::gate::{Gate, GateSettings, Listeners};
+use crate::gate::{Gate, GateSettings, Listeners, RefusalCause};
 use crate::host::Host;
 use crate::living::{Id, Living};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -116,6 +116,10 @@ impl Families {
     /// As [`FamiliesBuilder::build`]; also where a family of this name is there already. Then nothing changes.
     pub fn register(&self, family: Family, now: Monotonic) -> Result<(), InvalidFamilies> {
         self.0.change(now, |families| {
+            if find(families, &family.name).is_ok() {
+                let why = "is registered already; replace it, or give the other a name of its own";
+                return Err(InvalidFamilies::new(&family.name, why));
+            }
             families.push(family);
             Ok(())
         })
@@ -240,7 +244,7 @@ fn waiting_room(listeners: &Arc<Listeners>) -> Arc<Gate> {
 
 fn find(families: &[Family], name: &str) -> Result<usize, InvalidFamilies> {
     let place = families.iter().position(|family| family.name == name);
-    place.ok_or_else(|| InvalidFamilies::new(name, "is not registered"))
+    place.ok_or_else(|| InvalidFamilies::new(name, "is not registered; register it, or correct the name"))
 }
 
 impl Snapshot {
@@ -285,6 +289,14 @@ impl FamiliesId {
     #[must_use]
     pub fn waiting_room(self) -> Option<Arc<Gate>> {
         Some(Arc::clone(&REGISTRIES.find(self.0)?.waiting_room))
+    }
+
+    /// Counts a refusal that was given in the place of a family's gate, such as for a URL that its vendor asked to be left
+    /// alone; `family` is the name of a registered family, or the host of an automatic one.
+    pub fn count_refusal(self, family: &str, cause: RefusalCause) {
+        if let Some(member) = REGISTRIES.find(self.0).and_then(|registry| Families(registry).any(family)) {
+            member.gate.count_refusal(cause);
+        }
     }
 
     /// The family that answers for `uri`, where it has state.

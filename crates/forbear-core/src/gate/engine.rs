@@ -141,6 +141,11 @@ impl Gate {
         totals
     }
 
+    /// Counts a refusal that was given in its place.
+    pub(crate) fn count_refusal(&self, cause: RefusalCause) {
+        self.lock().totals.refusal(cause);
+    }
+
     /// Decides by other numbers from now on. What was decided stands.
     pub fn configure(&self, settings: &Arc<GateSettings>) {
         // First its own: a part that is made meanwhile has these, or is among those below.

@@ -21,7 +21,8 @@ struct Estate {
 
 impl Gate {
     /// Takes over where `other` stands. A cool-down that runs there runs here, to the later deadline. A gate that met nothing
-    /// yet goes on as the other would: where that was not well yet, with a probe.
+    /// yet goes on as the other would: where that was not well yet, with a probe. A pause is an operator's to end, so it
+    /// comes along too.
     pub(crate) fn inherit(&self, other: &Self, now: Monotonic) {
         let estate = other.lock().estate();
         let ((), events) = self.with(|state| {
@@ -30,6 +31,7 @@ impl Gate {
         });
         // Nobody is told here: whoever looks next tells them.
         self.lock().events.splice(0..0, events);
+        self.take_pause(other, now);
     }
 }
 

@@ -13,7 +13,7 @@ use super::engine::Gate;
 use super::event::Event;
 use super::totals::Totals;
 
-type Listener = Arc<dyn Fn(&Arc<str>, &Event) + Send + Sync>;
+type Listener = Arc<dyn Fn(&Gate, &Event) + Send + Sync>;
 
 /// Names a listener, to [forget](Listeners::forget) it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +37,9 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Calls `listener` with every later event, and the name of its family, until it is forgotten.
-    pub fn add(&self, listener: impl Fn(&Arc<str>, &Event) + Send + Sync + 'static) -> ListenerId {
+    /// Calls `listener` with every later event, and the gate that it is of: a family's, or that of a part. Until it is
+    /// forgotten.
+    pub fn add(&self, listener: impl Fn(&Gate, &Event) + Send + Sync + 'static) -> ListenerId {
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         all.came = all.came.wrapping_add(1);
         let id = ListenerId(all.came);
@@ -85,7 +86,7 @@ impl Gate {
     #[must_use]
     pub fn tell(&self, event: &Event) -> usize {
         let Some(listeners) = self.listeners() else { return 0 };
-        let tell = |listener: &Listener| catch_unwind(AssertUnwindSafe(|| listener(self.name(), event)));
+        let tell = |listener: &Listener| catch_unwind(AssertUnwindSafe(|| listener(self, event)));
         listeners.all().iter().filter(|listener| tell(listener).is_err()).count()
     }
 }

@@ -145,6 +145,19 @@ impl Gate {
         }
     }
 
+    /// Is paused as `other` is, where it is not paused itself.
+    pub(super) fn take_pause(&self, other: &Self, now: Monotonic) {
+        let Some(pause) = other.lock().pause.shown() else { return };
+        let _ = self.with(|state| {
+            if !state.pause.is_on() {
+                state.acted = Some(Arc::clone(&pause));
+                state.pause.set(Some(pause));
+                state.wake_all(now);
+            }
+        });
+        self.tell_parts(now);
+    }
+
     fn act(
         &self,
         act: Act,

@@ -65,10 +65,10 @@ pub struct FamilyHealth {
     /// or without an accepted attempt for 15 minutes while somebody asks. Never for a cool-down that the vendor advertised,
     /// in the first 15 minutes, nor where an operator did it.
     pub degraded: bool,
-    /// Since when it stands there, in milliseconds; `None` where it never stood anywhere else.
+    /// For how long it has stood there; `None` where it never stood anywhere else. Serialised in milliseconds, as `since_ms`.
     #[serde(rename = "since_ms", serialize_with = "millis")]
     pub since: Option<Duration>,
-    /// Milliseconds until the phase ends, where that is known.
+    /// How long until the phase ends, where that is known. Serialised in milliseconds, as `remaining_ms`.
     #[serde(rename = "remaining_ms", serialize_with = "millis")]
     pub remaining: Option<Duration>,
     /// The level, 0 to 7.
@@ -155,10 +155,10 @@ pub struct LastSignal {
     pub route: Box<str>,
     /// What it was read from.
     pub evidence: String,
-    /// The delay that the vendor advertised, in milliseconds.
+    /// The delay that the vendor advertised. Serialised in milliseconds, as `advertised_ms`.
     #[serde(rename = "advertised_ms", serialize_with = "millis")]
     pub advertised: Option<Duration>,
-    /// How long ago, in milliseconds.
+    /// How long ago. Serialised in milliseconds, as `ago_ms`.
     #[serde(rename = "ago_ms", serialize_with = "millis")]
     pub ago: Option<Duration>,
 }
@@ -172,10 +172,10 @@ pub struct OperatorHealth {
     /// Who, and why.
     #[serde(flatten)]
     pub by: Operator,
-    /// How long ago, in milliseconds.
+    /// How long ago. Serialised in milliseconds, as `ago_ms`.
     #[serde(rename = "ago_ms", serialize_with = "millis")]
     pub ago: Option<Duration>,
-    /// Whether the family stands as it does because of that, and not because of its vendor.
+    /// Whether the family stands as it does because of that, and not because of its vendor or of time.
     pub holds: bool,
 }
 

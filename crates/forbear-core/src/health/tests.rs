@@ -1,3 +1,5 @@
+//! What an operator sees.
+
 use super::*;
 use crate::families::Family;
 use crate::gate::{Ask, Decision, Ladder, Outcome};
@@ -54,6 +56,27 @@ fn an_operators_hand_is_shown_while_it_holds() {
     assert_eq!(shown(6), "search  open");
     let _ = gate.cool(Duration::from_secs(90), alice(), at(7));
     assert_eq!(shown(8), "search  cooling 1m29s  by alice: contract ended");
+}
+
+#[test]
+fn who_closed_a_family_is_shown_and_not_who_acted_last() {
+    let families = Families::builder().family(Family::new("search")).build().unwrap();
+    let at = |seconds| Monotonic::ORIGIN.after(Duration::from_secs(seconds));
+    let gate = &families.named("search").unwrap().gate;
+    let shown = |seconds| Health::of(&families, at(seconds)).0.to_string();
+    let _ = gate.pause(Operator::new("alice", "contract ended"), at(1));
+    let _ = gate.cool(Duration::from_secs(60), Operator::new("bob", "as asked"), at(2));
+    assert_eq!(shown(3), "search  paused  by alice: contract ended");
+    let _ = gate.resume(Operator::new("carol", "contract renewed"), at(4));
+    assert_eq!(shown(5), "search  cooling 57s  by bob: as asked");
+    let _ = gate.cool(Duration::from_secs(1), Operator::new("dave", "in vain"), at(5));
+    assert_eq!(shown(6), "search  cooling 56s  by bob: as asked");
+    let json = serde_json::to_value(Health::of(&families, at(6)).0).unwrap();
+    let operator = &json["families"][0]["operator"];
+    assert_eq!((&operator["act"], &operator["ago_ms"]), (&"cool".into(), &4_000.into()));
+    let _ = gate.clear(Operator::new("carol", "all is well"), at(7));
+    let cleared = Health::of(&families, at(8)).0.families.remove(0).operator.unwrap();
+    assert_eq!((cleared.by.who(), cleared.holds), ("carol", false));
 }
 
 /// Signals until `until`, each met by the probe that the cool-down before it ended with.

@@ -131,7 +131,7 @@ fn a_replaced_family_keeps_where_it_stands() {
     let gate = &families.named("a").unwrap().gate;
     assert_eq!((gate.max_advertised(), gate.name().as_ref()), (Duration::from_secs(86_400), "a"));
     let nobody = families.replace(Family::new("c"), at(2)).unwrap_err();
-    assert_eq!(nobody.to_string(), "family \"c\": is not registered");
+    assert_eq!(nobody.to_string(), "family \"c\": is not registered; register it, or correct the name");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_change_that_cannot_be_changes_nothing() {
         .build()
         .unwrap();
     let text = |changed: Result<(), InvalidFamilies>| changed.unwrap_err().to_string();
-    assert!(text(families.register(Family::new("a"), at(1))).contains("twice"));
+    assert!(text(families.register(Family::new("a"), at(1))).contains("replace it"));
     let stolen = text(families.register(Family::new("c").host("A.example"), at(1)));
     assert!(stolen.contains("\"a\"") && stolen.contains("\"c\""), "{stolen}");
     let required = text(families.remove("b", at(1)));
@@ -189,6 +189,42 @@ fn a_whole_set_is_exchanged_at_once() {
     families.set(next, at(2)).unwrap();
     assert_eq!(name(&families, "http://a.example"), "b");
     assert!(cools(&families, "http://a.example") && !cools(&families, "http://b.example"));
+}
+
+#[test]
+fn a_renamed_family_goes_on_cooling() {
+    for unknown in [Unknown::PerHost, Unknown::Refuse] {
+        let families =
+            Families::builder().family(Family::new("a").host("a.example")).unknown(unknown).build();
+        let families = families.unwrap();
+        strike(&families, "http://a.example");
+        families.set([Family::new("b").host("A.example")], at(2)).unwrap();
+        assert_eq!(name(&families, "http://a.example"), "b");
+        assert!(cools(&families, "http://a.example"), "{unknown:?}");
+        assert_eq!(families.members().len(), 1, "{unknown:?}");
+    }
+}
+
+#[test]
+fn a_pause_changes_hands_with_its_host() {
+    let families = Families::builder().family(Family::new("a").host("h.example")).build().unwrap();
+    let by = Operator::new("alice", "contract ended");
+    let _ = families.named("a").unwrap().gate.pause(by.clone(), at(1));
+    let paused = |step: &str| {
+        let member = families.id().existing(&Uri::from_static("http://h.example")).expect(step);
+        let (view, _) = member.gate.view(at(2));
+        assert_eq!(view.phase, Phase::Paused, "{step}");
+        assert_eq!(view.acted.map(|acted| acted.by.clone()), Some(by.clone()), "{step}");
+    };
+    families.set([Family::new("b").host("h.example")], at(2)).unwrap();
+    paused("renamed");
+    families.remove("b", at(2)).unwrap();
+    paused("removed");
+    families.register(Family::new("c").host("h.example"), at(2)).unwrap();
+    paused("registered");
+    let _ = families.named("c").unwrap().gate.resume(by.clone(), at(3));
+    families.remove("c", at(4)).unwrap();
+    assert_eq!(name(&families, "http://h.example"), "Healthy");
 }
 
 #[test]
