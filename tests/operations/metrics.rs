@@ -192,6 +192,18 @@ async fn counters_never_fall_and_a_family_that_is_gone_stands_nowhere() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_removed_family_stands_nowhere_whoever_publishes() {
+    let families = Families::builder().family(quotes()).build().unwrap();
+    let exporter = Exporter::new();
+    families.pause("quotes", Operator::new("alice", "contract ended")).unwrap();
+    let paused = [("family", "quotes"), ("phase", "paused")];
+    assert_eq!(exporter.scrape(&families.metrics()).value("forbear_family_phase", &paused), 1.0);
+    families.remove("quotes").unwrap();
+    // A handler that asks for them anew at each scrape.
+    assert_eq!(exporter.scrape(&families.metrics()).value("forbear_family_phase", &paused), 0.0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_publishes_until_it_is_dropped() {
     let families = Families::builder().family(quotes()).build().unwrap();
     let exporter = Exporter::new();

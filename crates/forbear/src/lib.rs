@@ -88,7 +88,7 @@
 //! ```
 //!
 //! The client is called with `Request<`[`Replay`]`<B>>`, so that a body can be sent again, and answers
-//! reach the caller with a [`Peeked`] body. Both are [`http_body::Body`]s; a client that is generic in its
+//! reach the caller with a [`Peeked`] body. Both are [`http_body::Body`](https://docs.rs/http-body/1/http_body/trait.Body.html)s; a client that is generic in its
 //! body, as hyper-util's is, needs nothing: its body type is inferred, or written as `Replay<B>` where a struct must name
 //! it, see [`Vendor`]. A layer around one that it belongs inside of is reported once with `tracing::error!`, with the fix.
 //!
@@ -102,6 +102,7 @@
 //! | [`Budget`] | request | a deadline of its own; the earliest of all wins |
 //! | [`NoWait`] | request | never park this one: a limited answer or a refusal returns at once |
 //! | [`FamilyName`] | request | its family, instead of matching its host |
+//! | [`Partition`] | request | whose limit it counts against, such as one credential, where its family is [per partition](Family::per_partition) |
 //! | [`Priority`] | request | `Background` is served after `Interactive` while a family probes or recovers |
 //! | [`EffectiveUri`] | response, by the client | the URL that answered, where the client follows redirects itself |
 //! | [`Signal`] | response, by forbear | what the vendor said, and when its family is called again |

@@ -35,7 +35,7 @@ pub fn stack(families: &Families) -> Stack {
     }
 }
 
-/// The layers in the documented order; a [`Layer`] itself. See [`stack`].
+/// The layers in the documented order; a [`Layer`](https://docs.rs/tower-layer/0.3/tower_layer/trait.Layer.html) itself. See [`stack`].
 #[derive(Debug, Clone)]
 #[must_use = "a stack does nothing until it is put around a client with `service` or `layer`"]
 pub struct Stack {

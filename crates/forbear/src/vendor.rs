@@ -8,7 +8,7 @@ use tower_service::Service;
 use crate::body::{BoxError, Peeked, Replay};
 use crate::{Error, Stacked};
 
-/// A client `C` with all layers around it: a [`Service`], and [`Vendor::send`] for who does not want to know about
+/// A client `C` with all layers around it: a [`Service`](https://docs.rs/tower-service/0.3/tower_service/trait.Service.html), and [`Vendor::send`] for who does not want to know about
 /// services. Clones share the families and what is remembered, each calls a clone of the client; so a program keeps one
 /// and gives every task a clone. Where a struct names the client's type, its body is [`Replay`] around the request's:
 ///

@@ -112,10 +112,23 @@ impl<K: Hash + Eq, V: Rests> Bounded<K, V> {
         self.by_key.write().unwrap_or_else(PoisonError::into_inner).remove(key)
     }
 
+    /// Those of one key each.
+    pub(crate) fn own(&self) -> Vec<Arc<V>> {
+        self.by_key.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Everything there is, and the shared one.
+    pub(crate) fn every(&self) -> Vec<Arc<V>> {
+        let mut every = self.own();
+        every.push(Arc::clone(&self.overflow));
+        every
+    }
+
     /// Everything there is, the shared one only where it was needed.
     pub(crate) fn all(&self) -> Vec<Arc<V>> {
-        let by_key = self.by_key.read().unwrap_or_else(PoisonError::into_inner);
-        by_key.values().cloned().chain(self.overflow()).collect()
+        let mut all = self.own();
+        all.extend(self.overflow());
+        all
     }
 
     /// The shared one, where it was ever needed.

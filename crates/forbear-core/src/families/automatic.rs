@@ -68,6 +68,11 @@ impl Automatic {
         self.hosts.take(host)
     }
 
+    /// Those of one host each.
+    pub(super) fn of_hosts(&self) -> Vec<Arc<Member>> {
+        self.hosts.own()
+    }
+
     pub(super) fn members(&self) -> Vec<Arc<Member>> {
         self.hosts.all()
     }

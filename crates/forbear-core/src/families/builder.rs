@@ -106,7 +106,10 @@ mod tests {
             Family::new("a").route("h.example", "/x/{id}"),
             Family::new("b").route("h.example", "/x/{name}"),
         ]);
-        assert!(text.contains("family \"a\"") && text.contains("family \"b\""), "{text}");
+        assert_eq!(
+            text,
+            "family \"b\": route path \"/x/{name}\" matches what \"/x/{id}\" of family \"a\" matches; leave out one of the two"
+        );
         let text = problem([
             Family::new("a").host_suffix("example.com"),
             Family::new("b").host_suffix(".Example.com"),
@@ -130,6 +133,7 @@ mod tests {
     #[test]
     fn what_cannot_work_is_said() {
         assert!(problem([Family::new("")]).contains("no name"));
+        assert!(problem([Family::new(" ")]).contains("no name"));
         assert!(problem([Family::new("automatic")]).contains("metrics"));
         assert!(problem([Family::new("a"), Family::new("a")]).contains("twice"));
         assert!(problem([Family::new("a").host("https://x.example")]).contains("scheme"));
@@ -144,6 +148,26 @@ mod tests {
         assert!(problem([Family::new("a").host("x y")]).contains("not a host"));
         assert!(problem([Family::new("a").route("x.example", "v1")]).contains("must begin with '/'"));
         assert!(problem([Family::new("a").route("x.example", "/{")]).contains("/{"));
+        for path in ["/v1?key=1", "/v1#top", "/v 1", "/v1\n"] {
+            assert!(
+                problem([Family::new("a").route("x.example", path)]).contains("is more than a path"),
+                "{path}"
+            );
+        }
+        for name in [" a", "a ", "a\u{202e}b", "a\u{2028}b", "\u{200b}"] {
+            assert!(problem([Family::new(name)]).contains("what cannot be seen"), "{name:?}");
+        }
+        for host in ["a..example", ".a.example", "a.example..", "a..example:8443"] {
+            assert!(problem([Family::new("a").host(host)]).contains("between two dots"), "{host}");
+        }
+        let long = format!("{}.example", "a.".repeat(130));
+        assert!(problem([Family::new("a").host(&long)]).contains("longer than a host"), "{long}");
+        let suffix = problem([Family::new("a").host_suffix("*.x.example:80")]);
+        assert!(suffix.contains("host suffix \"*.x.example:80\" has a default port"), "{suffix}");
+        assert!(problem([Family::new("a").route("x.example", "/v1/:id")]).contains("/v1/{id}"));
+        assert!(problem([Family::new("a").route("x.example", "/v1?x=1")]).contains("leave it out"));
+        let google = Family::new("a").route("x.example", "/v1/{name}/x:cancel");
+        assert!(Families::builder().family(google).build().is_ok());
         assert!(problem([Family::new("a").route("x.example", "/v1/*")]).contains("/v1/{*rest}"));
         let settings = GateSettings::registered().attempt_timeout(Duration::ZERO);
         assert!(problem([Family::new("a").gate(settings)]).contains("attempt_timeout"));

@@ -92,8 +92,7 @@ impl Family {
     /// request that met it, not the whole family. A request without a partition closes the whole.
     ///
     /// ```
-    /// use forbear_core::families::Family;
-    ///
+    /// # use forbear_core::families::Family;
     /// let family = Family::new("mail").host("api.mail.example").partition_by_header("authorization").per_partition();
     /// # let _ = family;
     /// ```

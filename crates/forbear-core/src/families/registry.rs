@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use http::Uri;
 
-use crate::gate::{Gate, GateSettings, Listeners};
+use crate::gate::{Gate, GateSettings, Listeners, RefusalCause};
 use crate::host::Host;
 use crate::living::{Id, Living};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,9 +14,12 @@ use crate::url::RedactedUrl;
 
 use super::automatic::Automatic;
 use super::builder::{FamiliesBuilder, InvalidFamilies};
-use super::check;
-use super::family::{Family, FamilyName, Unknown};
+use super::family::{Family, FamilyName};
 use super::table::{Member, Table};
+
+mod hand_over;
+#[cfg(test)]
+mod tests;
 
 of_the_process! {
     /// All sets of families of the process.
@@ -106,13 +109,17 @@ impl Families {
         FamiliesId(self.0.id)
     }
 
-    /// Adds a family while traffic flows. Where one of its hosts cools as an automatic family, it begins with that
-    /// cool-down.
+    /// Adds a family while traffic flows. Where one of its hosts, by whatever it has it, cools as an automatic family, it
+    /// begins with that cool-down.
     ///
     /// # Errors
     /// As [`FamiliesBuilder::build`]; also where a family of this name is there already. Then nothing changes.
     pub fn register(&self, family: Family, now: Monotonic) -> Result<(), InvalidFamilies> {
         self.0.change(now, |families| {
+            if find(families, &family.name).is_ok() {
+                let why = "is registered already; replace it, or give the other a name of its own";
+                return Err(InvalidFamilies::new(&family.name, why));
+            }
             families.push(family);
             Ok(())
         })
@@ -134,8 +141,8 @@ impl Families {
     }
 
     /// Removes a family: from now on its hosts are unknown. Callers that wait for it go on waiting, and are then treated
-    /// by what holds for unknown hosts. Where that is [`Unknown::PerHost`], its hosts keep its cool-down as automatic
-    /// families.
+    /// by what holds for unknown hosts. Where that is [`Unknown::PerHost`](super::Unknown::PerHost), its hosts keep its
+    /// cool-down as automatic families.
     ///
     /// # Errors
     /// Where no family has this name, or a URL that is [required](FamiliesBuilder::requires) would have none. Then
@@ -149,7 +156,8 @@ impl Families {
     }
 
     /// Registers, replaces and removes at once, as after a configuration was read again: these are the families from
-    /// now on. One whose name stays keeps where it stands.
+    /// now on. One whose name stays keeps where it stands; where a name is gone, its cool-down goes to the families that
+    /// have its hosts, suffixes or routes now.
     ///
     /// # Errors
     /// As [`FamiliesBuilder::build`]. Then nothing changes.
@@ -236,7 +244,7 @@ fn waiting_room(listeners: &Arc<Listeners>) -> Arc<Gate> {
 
 fn find(families: &[Family], name: &str) -> Result<usize, InvalidFamilies> {
     let place = families.iter().position(|family| family.name == name);
-    place.ok_or_else(|| InvalidFamilies::new(name, "is not registered"))
+    place.ok_or_else(|| InvalidFamilies::new(name, "is not registered; register it, or correct the name"))
 }
 
 impl Snapshot {
@@ -281,6 +289,14 @@ impl FamiliesId {
     #[must_use]
     pub fn waiting_room(self) -> Option<Arc<Gate>> {
         Some(Arc::clone(&REGISTRIES.find(self.0)?.waiting_room))
+    }
+
+    /// Counts a refusal that was given in the place of a family's gate, such as for a URL that its vendor asked to be left
+    /// alone; `family` is the name of a registered family, or the host of an automatic one.
+    pub fn count_refusal(self, family: &str, cause: RefusalCause) {
+        if let Some(member) = REGISTRIES.find(self.0).and_then(|registry| Families(registry).any(family)) {
+            member.gate.count_refusal(cause);
+        }
     }
 
     /// The family that answers for `uri`, where it has state.
@@ -334,41 +350,18 @@ impl Registry {
         let table = table_of(&next, &before, &self.listeners)?;
         for (family, member) in next.families.iter().zip(&table.members) {
             if before.named(&family.name).is_some() {
-                member.gate.configure(Arc::new(family.gate.clone()));
+                member.gate.configure(&Arc::new(family.gate.clone()));
             }
         }
-        self.hand_over((&defined, &before), (&next, &table), now);
-        let version = table.version;
-        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
-        self.version.store(version, Ordering::Release);
+        let table = Arc::new(table);
+        self.inherit_gone((&defined, &before), (&next, &table), now);
+        self.inherit_automatic((&defined, &before), (&next, &table), false, now);
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&table);
+        self.version.store(table.version, Ordering::Release);
+        // Only now, so that at no moment a host has neither.
+        self.inherit_automatic((&defined, &before), (&next, &table), true, now);
         *defined = next;
         Ok(())
-    }
-
-    /// A host that changes hands between an automatic and a registered family takes its cool-down along: the vendor
-    /// asked for it, whatever we call it.
-    fn hand_over(
-        &self,
-        (defined, before): (&FamiliesBuilder, &Table),
-        (next, after): (&FamiliesBuilder, &Table),
-        now: Monotonic,
-    ) {
-        for (family, member) in next.families.iter().zip(&after.members) {
-            for host in family.hosts.iter().filter_map(|host| check::host(host).ok()) {
-                if let Some(automatic) = self.automatic.take(&host) {
-                    let _ = member.gate.merge(&automatic.gate.transition(now), now);
-                }
-            }
-        }
-        let gone = defined.families.iter().zip(&before.members);
-        for (family, member) in gone.filter(|(family, _)| after.named(&family.name).is_none()) {
-            if defined.unknown != Unknown::PerHost || member.gate.is_idle(now) {
-                continue;
-            }
-            for host in family.hosts.iter().filter_map(|host| check::host(host).ok()) {
-                let _ = self.automatic.make(&host, now).gate.merge(&member.gate.transition(now), now);
-            }
-        }
     }
 }
 
@@ -400,6 +393,3 @@ impl Drop for Registry {
         REGISTRIES.remove(self.id);
     }
 }
-
-#[cfg(test)]
-mod tests;

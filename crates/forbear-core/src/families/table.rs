@@ -9,7 +9,7 @@ use http::{HeaderName, Uri};
 
 use crate::dialect::Dialect;
 use crate::gate::{Gate, Listeners};
-use crate::host::{Host, LONGEST, is_normal};
+use crate::host::{Host, LONGEST, is_normal, split_port};
 
 use super::automatic::Automatic;
 use super::builder::InvalidFamilies;
@@ -98,13 +98,17 @@ impl Table {
             own(owners, route(&host, path), name)?;
             let entry = self.hosts.entry(host.as_str().into()).or_insert_with(HostEntry::default);
             entry.has_paths = true;
-            entry.paths.insert(path, at).map_err(|why| {
-                let other = match &why {
-                    matchit::InsertError::Conflict { with } => owners.get(&route(&host, with)),
-                    _ => None,
-                };
-                let whose = other.map_or(String::new(), |other| format!(" of family {other:?}"));
-                format!("route path {path:?} cannot be used: {why}{whose}")
+            entry.paths.insert(path, at).map_err(|why| match &why {
+                matchit::InsertError::Conflict { with } => {
+                    let other = owners.get(&route(&host, with));
+                    let whose = other.map_or(String::new(), |other| format!(" of family {other:?}"));
+                    format!(
+                        "route path {path:?} matches what {with:?}{whose} matches; leave out one of the two"
+                    )
+                }
+                _ => format!(
+                    "route path {path:?} cannot be read ({why}); write it like /v1/{{id}} or /v1/{{*rest}}"
+                ),
             })?;
         }
         let gate = match before.named(name) {
@@ -158,8 +162,17 @@ impl Table {
         }
     }
 
+    /// Who has the whole of `host`, in its normal form, with its port where that is not the default.
+    pub(super) fn owner(&self, host: &str) -> Option<&Arc<Member>> {
+        let name = split_port(host).0;
+        self.whole(host)
+            .or_else(|| self.whole(name))
+            .or_else(|| self.under(host))
+            .or_else(|| self.under(name))
+    }
+
     /// The family of the longest suffix of `host`, in its normal form.
-    fn under(&self, host: &str) -> Option<&Arc<Member>> {
+    pub(super) fn under(&self, host: &str) -> Option<&Arc<Member>> {
         if self.suffixes.is_empty() {
             return None;
         }
@@ -179,6 +192,11 @@ impl Table {
 
     pub(super) fn named(&self, name: &str) -> Option<&Arc<Member>> {
         self.names.get(name).and_then(|at| self.members.get(*at))
+    }
+
+    /// The family of all routes of `host`, in its normal form.
+    fn whole(&self, host: &str) -> Option<&Arc<Member>> {
+        self.hosts.get(host)?.whole.and_then(|at| self.members.get(at))
     }
 
     #[inline]

@@ -16,8 +16,9 @@ pub(super) struct Account(Mutex<Sums>);
 struct Sums {
     /// Of gates that are gone.
     gone: Totals,
-    /// What was told last: a gate that is just going is in neither sum for a moment.
-    told: Totals,
+    /// What was told last: a gate that is just going is in neither sum for a moment. Whoever was told it goes on asking
+    /// for it.
+    told: Option<Totals>,
 }
 
 /// The accounts of a set of families.
@@ -45,7 +46,7 @@ impl Accounts {
     /// What every family did, in no order; `None` names the automatic ones. Never less than before.
     pub(super) fn totals(&self) -> Vec<(Option<Arc<str>>, Totals)> {
         let mut named = self.named();
-        named.retain(|_, account| Arc::strong_count(account) > 1 || account.sums().gone != Totals::default());
+        named.retain(|_, account| Arc::strong_count(account) > 1 || account.sums().is_kept());
         let mut accounts: Vec<_> =
             named.iter().map(|(name, account)| (Some(Arc::clone(name)), Arc::clone(account))).collect();
         drop(named);
@@ -59,11 +60,21 @@ impl Accounts {
             }
         }
         let told = |(name, account): (_, Arc<Account>)| {
-            let mut told = account.sums();
-            told.told = told.told.or(&sums.get(&Arc::as_ptr(&account)).copied().unwrap_or_default());
-            (name, told.told)
+            let sum = sums.get(&Arc::as_ptr(&account)).copied().unwrap_or_default();
+            (name, account.sums().tell(&sum))
         };
         accounts.into_iter().map(told).collect()
+    }
+}
+
+impl Sums {
+    fn is_kept(&self) -> bool {
+        self.told.is_some() || self.gone != Totals::default()
+    }
+
+    /// `sum`, never less than before.
+    fn tell(&mut self, sum: &Totals) -> Totals {
+        *self.told.insert(self.told.unwrap_or_default().or(sum))
     }
 }
 

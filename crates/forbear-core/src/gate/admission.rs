@@ -11,7 +11,8 @@ use super::ticket::Kind;
 impl State {
     /// Decides under the lock; what an admitted attempt is counted as.
     pub(super) fn admit(&mut self, ask: &Ask, now: Monotonic) -> Result<Kind, Refusal> {
-        if self.pause.is_some() {
+        self.asked = now;
+        if self.pause.is_on() {
             return Err(self.refuse(RefusalCause::Paused, None, now));
         }
         if let Some(grant) = ask.grant {

@@ -13,6 +13,7 @@ use super::decision::{Decision, Refusal, RefusalCause};
 use super::event::{Effect, Event, Observed, Outcome};
 use super::listen::Listeners;
 use super::partitions::Partitions;
+use super::pause::Pause;
 use super::queue::Key;
 use super::settings::GateSettings;
 use super::shard::{self, Served, Shard};
@@ -78,21 +79,23 @@ impl Gate {
         // One without a name is no family's.
         let family = listeners.as_ref().filter(|_| !name.is_empty());
         let account = family.map(|listeners| listeners.accounts().of(&name));
-        Self::make(name, None, settings, (listeners, account))
+        Self::make(name, None, settings, (listeners, account), Pause::new())
     }
 
     /// The gate of the automatic family `name`; its events are told to `listeners`.
     pub(crate) fn automatic(name: &str, listeners: &Arc<Listeners>) -> Arc<Self> {
         let account = listeners.accounts().automatic();
         let settings = Arc::new(GateSettings::automatic());
-        Self::make(name.into(), None, settings, (Some(Arc::clone(listeners)), Some(account)))
+        Self::make(name.into(), None, settings, (Some(Arc::clone(listeners)), Some(account)), Pause::new())
     }
 
-    /// The gate of a part of `family`: the same name, numbers, listeners and account.
+    /// The gate of a part of `family`: the same name, numbers, pause, listeners and account.
     pub(super) fn part_of(family: &Self, label: &str) -> Arc<Self> {
-        let settings = Arc::clone(&family.lock().settings);
+        let state = family.lock();
+        let (settings, pause) = (Arc::clone(&state.settings), state.pause.of_part());
+        drop(state);
         let reports = (family.listeners.clone(), family.account.clone());
-        Self::make(Arc::clone(&family.name), Some(label.into()), settings, reports)
+        Self::make(Arc::clone(&family.name), Some(label.into()), settings, reports, pause)
     }
 
     fn make(
@@ -100,6 +103,7 @@ impl Gate {
         label: Option<Box<str>>,
         settings: Arc<GateSettings>,
         (listeners, account): (Option<Arc<Listeners>>, Option<Arc<Account>>),
+        pause: Pause,
     ) -> Arc<Self> {
         GATES.add(|id| Self {
             id,
@@ -110,8 +114,8 @@ impl Gate {
             buckets: Buckets::default(),
             suspects: AtomicU64::new(0),
             account,
-            word: AtomicU64::new(word(true, 0, 0)),
-            state: Mutex::new(State::new(id, settings)),
+            word: AtomicU64::new(word(!pause.is_on(), 0, 0)),
+            state: Mutex::new(State::new(id, settings, pause)),
             shards: Mutex::new(Vec::new()),
         })
     }
@@ -140,12 +144,18 @@ impl Gate {
         totals
     }
 
+    /// Counts a refusal that was given in its place.
+    pub(crate) fn count_refusal(&self, cause: RefusalCause) {
+        self.lock().totals.refusal(cause);
+    }
+
     /// Decides by other numbers from now on. What was decided stands.
-    pub fn configure(&self, settings: Arc<GateSettings>) {
-        for partition in self.partitions() {
-            partition.configure(Arc::clone(&settings));
+    pub fn configure(&self, settings: &Arc<GateSettings>) {
+        // First its own: a part that is made meanwhile has these, or is among those below.
+        self.lock().settings = Arc::clone(settings);
+        for partition in self.every_part() {
+            partition.lock().settings = Arc::clone(settings);
         }
-        self.lock().settings = settings;
     }
 
     /// The longest cool-down that it records.
@@ -209,7 +219,7 @@ impl Gate {
             Phase::Probing => state.lease.is_none_or(|lease| lease.ends <= now),
             Phase::Recovering(recovery) => recovery.over(now),
         };
-        let resting = resting && state.pause.is_none() && state.level(now) == 0 && state.queue.len() == 0;
+        let resting = resting && !state.pause.is_on() && state.level(now) == 0 && state.queue.len() == 0;
         drop(state);
         resting && self.partitions().iter().all(|partition| partition.is_idle(now))
     }
@@ -287,7 +297,7 @@ impl Gate {
     pub(super) fn with<T>(&self, with: impl FnOnce(&mut State) -> T) -> (T, Vec<Event>) {
         let mut state = self.lock();
         let answer = with(&mut state);
-        let open = matches!(state.phase, Phase::Open) && state.pause.is_none();
+        let open = matches!(state.phase, Phase::Open) && !state.pause.is_on();
         self.word.store(word(open, state.epoch, state.generation), Ordering::Release);
         self.publish_routes(&state);
         let events = std::mem::take(&mut state.events);

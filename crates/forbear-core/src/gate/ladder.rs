@@ -42,15 +42,19 @@ impl Ladder {
 
     pub(super) fn check(&self) -> Result<(), String> {
         if self.0.is_empty() {
-            return Err("no rungs; give at least one duration".into());
+            return Err("empty; give at least one duration".into());
         }
         if self.0.len() > usize::from(TOP_LEVEL) {
-            return Err(format!("{} rungs; at most {TOP_LEVEL} levels exist", self.0.len()));
+            return Err(format!("{} rungs long; give at most {TOP_LEVEL}", self.0.len()));
         }
         if self.0.iter().any(Duration::is_zero) {
-            return Err("a rung of 0 s; every rung must be more than zero".into());
+            return Err("a ladder with a rung of 0 s; every rung must be more than zero".into());
         }
-        if self.0.is_sorted() { Ok(()) } else { Err("rungs that go down; give them in rising order".into()) }
+        if self.0.is_sorted() {
+            Ok(())
+        } else {
+            Err("a ladder that goes down; give its rungs in rising order".into())
+        }
     }
 }
 
@@ -89,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_ladder_that_cannot_work_is_named() {
-        assert!(Ladder::new([]).check().unwrap_err().contains("no rungs"));
+        assert!(Ladder::new([]).check().unwrap_err().contains("empty"));
         assert!(Ladder::new([Duration::ZERO]).check().unwrap_err().contains("0 s"));
         assert!(Ladder::new([2, 1].map(Duration::from_secs)).check().unwrap_err().contains("rising order"));
         assert!(Ladder::new([Duration::from_secs(1); 8]).check().unwrap_err().contains("at most 7"));

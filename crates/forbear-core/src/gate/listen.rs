@@ -13,35 +13,53 @@ use super::engine::Gate;
 use super::event::Event;
 use super::totals::Totals;
 
-type Listener = Arc<dyn Fn(&Arc<str>, &Event) -> Hears + Send + Sync>;
+type Listener = Arc<dyn Fn(&Gate, &Event) + Send + Sync>;
 
-/// Whether a listener wants to be told more.
+/// Names a listener, to [forget](Listeners::forget) it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hears {
-    /// It does.
-    More,
-    /// It is gone, and is forgotten.
-    NoMore,
+pub struct ListenerId(u64);
+
+/// Those who listen, in the order in which they came.
+#[derive(Default)]
+struct All {
+    listeners: Vec<(ListenerId, Listener)>,
+    came: u64,
 }
 
 /// What the gates of a set share: callbacks for their events, accounts of what they did, and whether callers may still wait
 /// for them. Not reached on the happy path.
 #[derive(Default)]
 pub struct Listeners {
-    all: RwLock<Vec<Listener>>,
+    all: RwLock<All>,
     accounts: Accounts,
     /// Whether nobody waits any more.
     pub(super) shutdown: AtomicBool,
 }
 
 impl Listeners {
-    /// Calls `listener` with every later event, and the name of its family.
-    pub fn add(&self, listener: impl Fn(&Arc<str>, &Event) -> Hears + Send + Sync + 'static) {
-        self.all.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(listener));
+    /// Calls `listener` with every later event, and the gate that it is of: a family's, or that of a part. Until it is
+    /// forgotten.
+    pub fn add(&self, listener: impl Fn(&Gate, &Event) + Send + Sync + 'static) -> ListenerId {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        all.came = all.came.wrapping_add(1);
+        let id = ListenerId(all.came);
+        all.listeners.push((id, Arc::new(listener)));
+        id
+    }
+
+    /// Tells a listener nothing more. What it held is let go here, or with the event that it is just told.
+    pub fn forget(&self, id: ListenerId) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        let at = all.listeners.iter().position(|(known, _)| *known == id);
+        let forgotten = at.map(|at| all.listeners.remove(at));
+        // It is somebody else's code that goes, so not under the lock.
+        drop(all);
+        drop(forgotten);
     }
 
     fn all(&self) -> Vec<Listener> {
-        self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        all.listeners.iter().map(|(_, listener)| Arc::clone(listener)).collect()
     }
 
     pub(super) fn accounts(&self) -> &Accounts {
@@ -68,18 +86,7 @@ impl Gate {
     #[must_use]
     pub fn tell(&self, event: &Event) -> usize {
         let Some(listeners) = self.listeners() else { return 0 };
-        let tell = |listener: &Listener| catch_unwind(AssertUnwindSafe(|| listener(self.name(), event)));
-        let mut panicked: usize = 0;
-        for listener in listeners.all() {
-            match tell(&listener) {
-                Ok(Hears::More) => {}
-                Ok(Hears::NoMore) => {
-                    let mut all = listeners.all.write().unwrap_or_else(PoisonError::into_inner);
-                    all.retain(|known| !Arc::ptr_eq(known, &listener));
-                }
-                Err(_) => panicked = panicked.saturating_add(1),
-            }
-        }
-        panicked
+        let tell = |listener: &Listener| catch_unwind(AssertUnwindSafe(|| listener(self, event)));
+        listeners.all().iter().filter(|listener| tell(listener).is_err()).count()
     }
 }

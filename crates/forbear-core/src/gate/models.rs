@@ -51,7 +51,7 @@ fn the_word_says_what_the_state_says() {
         let resumes = with(&gate, |gate| drop(gate.resume(operator(), at(1))));
         pauses.join().unwrap();
         resumes.join().unwrap();
-        let paused = gate.lock().pause.is_some();
+        let paused = gate.lock().pause.is_on();
         assert_eq!(gate.is_open(), !paused);
     });
 }

@@ -118,20 +118,44 @@ impl Gate {
         events
     }
 
-    /// Refuses everybody at once until [`Gate::resume`]; nobody waits for it.
+    /// Refuses everybody at once until [`Gate::resume`]; nobody waits for it, nor for a part of it.
     pub fn pause(&self, by: Operator, now: Monotonic) -> Vec<Event> {
-        self.act(Act::Pause, by, now, |state, acted| {
-            state.pause = Some(Arc::clone(acted));
+        let events = self.act(Act::Pause, by, now, |state, acted| {
+            state.pause.set(Some(Arc::clone(acted)));
             state.wake_all(now);
-        })
+        });
+        self.tell_parts(now);
+        events
     }
 
     /// Ends a pause. A cool-down that began before goes on to its own deadline.
     pub fn resume(&self, by: Operator, now: Monotonic) -> Vec<Event> {
-        self.act(Act::Resume, by, now, |state, _| {
-            state.pause = None;
+        let events = self.act(Act::Resume, by, now, |state, _| {
+            state.pause.set(None);
             state.advance(now);
-        })
+        });
+        self.tell_parts(now);
+        events
+    }
+
+    /// The pause that the parts share changed: who waits for one looks again, and so does the happy path.
+    fn tell_parts(&self, now: Monotonic) {
+        for part in self.partitions() {
+            let _ = part.with(|state| state.wake_all(now));
+        }
+    }
+
+    /// Is paused as `other` is, where it is not paused itself.
+    pub(super) fn take_pause(&self, other: &Self, now: Monotonic) {
+        let Some(pause) = other.lock().pause.shown() else { return };
+        let _ = self.with(|state| {
+            if !state.pause.is_on() {
+                state.acted = Some(Arc::clone(&pause));
+                state.pause.set(Some(pause));
+                state.wake_all(now);
+            }
+        });
+        self.tell_parts(now);
     }
 
     fn act(
@@ -159,6 +183,8 @@ impl State {
             if until > self.cooldown.until {
                 self.extend_to(until, now);
                 self.cooldown.by = Some(Arc::clone(acted));
+                // Nor is it rechecked any more: that is for what a vendor advertises.
+                self.cooldown.advertised = false;
             }
             return;
         }

@@ -52,9 +52,36 @@ impl Gate {
         self.partitions.get().map(|partitions| partitions.all()).unwrap_or_default()
     }
 
+    /// The same, with the one that is shared by those that find no room, also while nobody needed it.
+    pub(super) fn every_part(&self) -> Vec<Arc<Self>> {
+        self.partitions.get().map(|partitions| partitions.every()).unwrap_or_default()
+    }
+
     /// Which part of its family it is the gate of; `None` for the family itself.
     #[must_use]
     pub fn partition_label(&self) -> Option<&str> {
         self.label.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::bounded::MOST;
+    use crate::gate::GateSettings;
+
+    /// The one that those share who find no room was made before, and is needed after.
+    #[test]
+    fn all_parts_have_the_settings_that_their_family_was_given_last() {
+        let family = Gate::new("vendor", Arc::new(GateSettings::registered()));
+        let part = |key: usize| family.partition_for(Partition::of(key.to_le_bytes()), Monotonic::ORIGIN);
+        let held: Vec<_> = (0..MOST).map(part).collect();
+        let longest = Duration::from_secs(60);
+        family.configure(&Arc::new(GateSettings::registered().max_advertised(longest)));
+        let shared = part(MOST);
+        assert_eq!(shared.partition_label(), Some(OVERFLOW));
+        assert_eq!((held[0].max_advertised(), shared.max_advertised()), (longest, longest));
     }
 }

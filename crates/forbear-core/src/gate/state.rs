@@ -3,6 +3,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use crate::living::Id;
+use crate::signal::Class;
 use crate::time::Monotonic;
 
 use super::attempt_time::AttemptTime;
@@ -11,6 +12,7 @@ use super::decision::{Refusal, RefusalCause, Struck};
 use super::event::Event;
 use super::ladder::TOP_LEVEL;
 use super::operator::Acted;
+use super::pause::Pause;
 use super::probe::Lease;
 use super::queue::{Key, Queue};
 use super::recovery::Recovery;
@@ -30,11 +32,13 @@ pub(super) struct State {
     /// The level at the last strike; quiet time since then lowers it, see [`State::level`].
     pub(super) rung: u8,
     pub(super) phase: Phase,
-    pub(super) pause: Option<Arc<Acted>>,
+    pub(super) pause: Pause,
     /// When the phase began.
     pub(super) since: Monotonic,
     /// Since when nothing was accepted; `None` while the family is called.
     pub(super) unserved_since: Option<Monotonic>,
+    /// When somebody asked last while it was not open, or closed it.
+    pub(super) asked: Monotonic,
     /// What an operator did last.
     pub(super) acted: Option<Arc<Acted>>,
     pub(super) cooldown: Cooldown,
@@ -96,10 +100,16 @@ impl Cooldown {
     pub(super) fn length(&self) -> Duration {
         self.until.since(self.from)
     }
+
+    /// The class of the signal that began it; `None` where an operator did, some time after a signal.
+    pub(super) fn class(&self) -> Option<Class> {
+        let struck = self.struck.as_ref()?;
+        (struck.at >= self.from).then_some(struck.signal.class)
+    }
 }
 
 impl State {
-    pub(super) fn new(id: Id, settings: Arc<GateSettings>) -> Self {
+    pub(super) fn new(id: Id, settings: Arc<GateSettings>, pause: Pause) -> Self {
         Self {
             id,
             settings,
@@ -107,9 +117,10 @@ impl State {
             generation: 0,
             rung: 0,
             phase: Phase::Open,
-            pause: None,
+            pause,
             since: Monotonic::ORIGIN,
             unserved_since: None,
+            asked: Monotonic::ORIGIN,
             acted: None,
             cooldown: Cooldown::default(),
             lease: None,
@@ -180,7 +191,7 @@ impl State {
         let waitable =
             matches!(cause, RefusalCause::Cooling | RefusalCause::Probing | RefusalCause::Recovering);
         let operator = match cause {
-            RefusalCause::Paused => self.pause.clone(),
+            RefusalCause::Paused => self.pause.by(),
             _ => self.cooldown.by.clone(),
         };
         Refusal { cause, retry_at, waitable, at: now, strike: self.cooldown.struck.clone(), operator }

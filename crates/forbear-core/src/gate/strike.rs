@@ -58,14 +58,17 @@ impl State {
 
     fn close(&mut self, signal: &Signal, route: &str, blind: bool, now: Monotonic) {
         let running = if matches!(self.phase, Phase::Cooling) { self.cooldown.until } else { now };
-        let until = running.max(now.after(self.length(signal)));
+        let own = now.after(self.length(signal));
+        let until = running.max(own);
+        // An operator's deadline stays the operator's.
+        let by = self.cooldown.by.take().filter(|_| running > own);
         let struck = Arc::new(Struck { signal: signal.clone(), route: route.into(), at: now });
         let cooldown = Cooldown {
             from: now,
             until,
-            advertised: signal.delay.is_some(),
+            advertised: signal.delay.is_some() && by.is_none(),
             struck: Some(Arc::clone(&struck)),
-            by: None,
+            by,
         };
         self.totals.strike(signal.class);
         self.events.push(Event::Strike { struck, cooldown: until.since(now), level: self.rung, blind });
@@ -76,6 +79,7 @@ impl State {
     pub(super) fn begin_cooldown(&mut self, cooldown: Cooldown, now: Monotonic) {
         let until = cooldown.until;
         self.cooldown = cooldown;
+        self.asked = now;
         self.since = now;
         self.generation = self.generation.wrapping_add(1);
         self.counted = 0;

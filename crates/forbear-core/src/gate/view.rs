@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::signal::Class;
 use crate::time::Monotonic;
 
 use super::decision::Struck;
@@ -33,6 +34,8 @@ pub struct View {
     pub since: Monotonic,
     /// Since when nothing was accepted, while the family is not called.
     pub unserved_since: Option<Monotonic>,
+    /// When somebody asked last while it was not open, or closed it.
+    pub asked: Monotonic,
     /// Whether the level is at the top of the ladder that its last signal is read by.
     pub top_rung: bool,
     /// Whether the vendor gave the delay of the last cool-down.
@@ -43,13 +46,15 @@ pub struct View {
     pub level: u8,
     /// The length of the last cool-down, from strike to deadline.
     pub cooldown: Duration,
+    /// The class of the signal that began the last cool-down; `None` where an operator did.
+    pub class: Option<Class>,
     /// The last strike of this epoch.
     pub struck: Option<Arc<Struck>>,
     /// Attempts per second that a recovering family is called at.
     pub pace: Option<f64>,
-    /// What an operator did last.
+    /// What an operator did: that which holds, where one does, else what was done last.
     pub acted: Option<Arc<Acted>>,
-    /// Whether it stands as it does because of that, and not because of the vendor.
+    /// Whether it stands as it does because of that, and not because of its vendor.
     pub by_operator: bool,
     /// Callers that wait.
     pub waiting: usize,
@@ -81,28 +86,33 @@ impl Gate {
 
 impl state::State {
     fn view(&self, now: Monotonic) -> View {
+        let pause = self.pause.shown();
         let (phase, pace) = match &self.phase {
-            _ if self.pause.is_some() => (Phase::Paused, None),
+            _ if pause.is_some() => (Phase::Paused, None),
             state::Phase::Open => (Phase::Open, None),
             state::Phase::Cooling => (Phase::Cooling, None),
             state::Phase::Probing => (Phase::Probing, None),
             state::Phase::Recovering(recovery) => (Phase::Recovering, Some(recovery.pace())),
         };
         let (signals, strikes, refusals) = self.totals.sums();
+        let closed = matches!(phase, Phase::Cooling | Phase::Probing);
+        let holds = pause.clone().or_else(|| self.cooldown.by.clone().filter(|_| closed));
         View {
             phase,
-            since: self.pause.as_ref().map_or(self.since, |pause| pause.at),
+            since: pause.as_ref().map_or(self.since, |pause| pause.at),
             unserved_since: self.unserved_since,
+            // Who waits asks all the while.
+            asked: if self.queue.len() > 0 { now } else { self.asked },
             top_rung: self.at_top_rung(now),
             advertised: self.cooldown.advertised,
-            until: if self.pause.is_some() { None } else { self.retry_at() },
+            until: if pause.is_some() { None } else { self.retry_at() },
             level: self.level(now),
             cooldown: self.cooldown.length(),
+            class: self.cooldown.class(),
             struck: self.cooldown.struck.clone(),
             pace,
-            acted: self.acted.clone(),
-            by_operator: self.pause.is_some()
-                || (self.cooldown.by.is_some() && !matches!(phase, Phase::Open | Phase::Recovering)),
+            by_operator: holds.is_some(),
+            acted: holds.or_else(|| self.acted.clone()),
             waiting: self.queue.len(),
             attempts: 0,
             signals,

@@ -43,7 +43,7 @@ impl State {
         if let (Phase::Recovering(recovery), Some(at)) = (&mut self.phase, refused_at) {
             recovery.unrefused(at);
         }
-        if self.pause.is_some() {
+        if self.pause.is_on() {
             return Err(self.refuse(RefusalCause::Paused, None, now));
         }
         if self.queue.len() >= self.settings.max_waiters {
@@ -119,7 +119,7 @@ impl State {
         }
         let due = waiter.due;
         let deadline = ask.deadline.unwrap_or(Monotonic::NEVER);
-        if self.pause.is_some() {
+        if self.pause.is_on() {
             return Next::Refused(self.refuse(RefusalCause::Paused, None, now));
         }
         if now >= deadline {

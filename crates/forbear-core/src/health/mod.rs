@@ -2,6 +2,8 @@
 
 mod display;
 mod short;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +30,8 @@ pub struct Health {
     /// Whether this process can serve: until it shuts down. Calm: no vendor's trouble changes it, since taking this
     /// process out of rotation mends nothing. For a readiness probe, whose body may name what is [degraded](FamilyHealth::degraded).
     pub ready: bool,
-    /// The families that have state: registered ones first, then automatic ones by name.
+    /// The families that have state: registered ones first, then automatic ones by name. An automatic one whose cool-down
+    /// is over is left out once its level is down and nobody has asked for it for 15 minutes; it is probed when it is called.
     pub families: Vec<FamilyHealth>,
     /// How often a host found no room for a family of its own.
     pub overflows: u64,
@@ -49,7 +52,7 @@ pub struct FamilyHealth {
     /// Which part of it, where it is one with limits of its own: digits of a keyed hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<Box<str>>,
-    /// Its parts that are not open, at most 20, the longest first.
+    /// Its parts that are not open, at most 20, the longest first; without those that nobody asks for any more, as above.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub partitions: Vec<FamilyHealth>,
     /// How many parts are not open.
@@ -59,20 +62,20 @@ pub struct FamilyHealth {
     /// Where it stands.
     pub phase: HealthPhase,
     /// Whether it is in trouble for longer than a vendor's ordinary "not now": not called, and at its ladder's top rung
-    /// or without an accepted attempt for 15 minutes. Never for a cool-down that the vendor advertised, in the first
-    /// 15 minutes, nor where an operator did it.
+    /// or without an accepted attempt for 15 minutes while somebody asks. Never for a cool-down that the vendor advertised,
+    /// in the first 15 minutes, nor where an operator did it.
     pub degraded: bool,
-    /// Since when it stands there, in milliseconds; `None` where it never stood anywhere else.
+    /// For how long it has stood there; `None` where it never stood anywhere else. Serialised in milliseconds, as `since_ms`.
     #[serde(rename = "since_ms", serialize_with = "millis")]
     pub since: Option<Duration>,
-    /// Milliseconds until the phase ends, where that is known.
+    /// How long until the phase ends, where that is known. Serialised in milliseconds, as `remaining_ms`.
     #[serde(rename = "remaining_ms", serialize_with = "millis")]
     pub remaining: Option<Duration>,
     /// The level, 0 to 7.
     pub level: u8,
     /// What closed it last.
     pub last_signal: Option<LastSignal>,
-    /// What an operator did last.
+    /// What an operator did: the act that holds, where one does, else the last one.
     pub operator: Option<OperatorHealth>,
     /// Attempts per second that a recovering family is called at.
     pub pace: Option<f64>,
@@ -152,15 +155,15 @@ pub struct LastSignal {
     pub route: Box<str>,
     /// What it was read from.
     pub evidence: String,
-    /// The delay that the vendor advertised, in milliseconds.
+    /// The delay that the vendor advertised. Serialised in milliseconds, as `advertised_ms`.
     #[serde(rename = "advertised_ms", serialize_with = "millis")]
     pub advertised: Option<Duration>,
-    /// How long ago, in milliseconds.
+    /// How long ago. Serialised in milliseconds, as `ago_ms`.
     #[serde(rename = "ago_ms", serialize_with = "millis")]
     pub ago: Option<Duration>,
 }
 
-/// What an operator did last.
+/// What an operator did.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct OperatorHealth {
@@ -169,16 +172,16 @@ pub struct OperatorHealth {
     /// Who, and why.
     #[serde(flatten)]
     pub by: Operator,
-    /// How long ago, in milliseconds.
+    /// How long ago. Serialised in milliseconds, as `ago_ms`.
     #[serde(rename = "ago_ms", serialize_with = "millis")]
     pub ago: Option<Duration>,
-    /// Whether the family stands as it does because of that, and not because of its vendor.
+    /// Whether the family stands as it does because of that, and not because of its vendor or of time.
     pub holds: bool,
 }
 
 /// So many parts of a family are shown.
 const MOST_PARTITIONS: usize = 20;
-/// So long without an accepted attempt, and a family is degraded.
+/// So long without an accepted attempt, and a family is degraded; so long without anybody who asks, and it is not.
 const UNSERVED: Duration = Duration::from_secs(15 * 60);
 
 fn millis<S: serde::Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -193,14 +196,16 @@ impl Health {
         let mut events = Vec::new();
         let mut shown = Vec::new();
         for member in families.members() {
-            let mut look = |gate: &Arc<Gate>| {
+            // `None` where it was made for a key from outside that nobody has asked for any more.
+            let mut look = |gate: &Arc<Gate>, made: bool| {
                 let (view, news) = gate.view(now);
                 events.extend(news.into_iter().map(|event| (Arc::clone(gate), event)));
-                FamilyHealth::of(gate, &view, now)
+                (!made || !is_forgotten(gate, &view, now)).then(|| FamilyHealth::of(gate, &view, now))
             };
-            let mut family = look(&member.gate);
+            let Some(mut family) = look(&member.gate, member.automatic) else { continue };
             family.automatic = member.automatic;
-            family.partitions = member.gate.partitions().iter().map(look).collect();
+            let partitions = member.gate.partitions();
+            family.partitions = partitions.iter().filter_map(|gate| look(gate, true)).collect();
             family.partitions.retain(|partition| partition.phase != HealthPhase::Open);
             family.partitions.sort_by(|one, other| {
                 (other.remaining, &one.partition).cmp(&(one.remaining, &other.partition))
@@ -236,8 +241,7 @@ impl Health {
 
 impl FamilyHealth {
     fn of(gate: &Gate, view: &View, now: Monotonic) -> Self {
-        let class = view.struck.as_ref().map(|struck| struck.signal.class);
-        let phase = match (view.phase, class) {
+        let phase = match (view.phase, view.class) {
             (Phase::Open, _) => HealthPhase::Open,
             (Phase::Cooling, Some(Class::Exhausted)) => HealthPhase::Exhausted,
             (Phase::Cooling, Some(Class::Blocked)) => HealthPhase::Blocked,
@@ -297,125 +301,12 @@ fn is_degraded(view: &View, now: Monotonic) -> bool {
     if !matches!(view.phase, Phase::Cooling | Phase::Probing) {
         return false;
     }
-    now.since(since) >= UNSERVED || (view.top_rung && !view.advertised)
+    let unserved = now.since(since) >= UNSERVED && now.since(view.asked) < UNSERVED;
+    unserved || (view.top_rung && !view.advertised)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::families::Family;
-    use crate::gate::{Ask, Decision, Ladder, Outcome};
-    use crate::signal::Signal;
-    use http::StatusCode;
-
-    #[test]
-    fn an_operator_sees_who_cools_for_how_long_and_why() {
-        let families =
-            Families::builder().family(Family::new("yahoo")).family(Family::new("github")).build().unwrap();
-        let at = |seconds| Monotonic::ORIGIN.after(Duration::from_secs(seconds));
-        let gate = &families.named("yahoo").unwrap().gate;
-        let ticket = gate.admit_open(at(1)).unwrap();
-        let signal = Signal::new(Class::Overloaded, StatusCode::TOO_MANY_REQUESTS)
-            .delay(Duration::from_secs(240))
-            .reason("inflight_limit");
-        let _ = gate.observe(&ticket, Outcome::Bad(&signal, "/v8/finance/chart"), at(1));
-        let (health, _) = Health::of(&families, at(3));
-        assert_eq!(
-            health.to_string(),
-            "yahoo   cooling 3m58s  429 inflight_limit  via /v8/finance/chart\ngithub  open"
-        );
-        let (over, _) = Health::of(&families, at(600));
-        assert_eq!(
-            over.family("yahoo").unwrap().to_string(),
-            "probing  429 inflight_limit  via /v8/finance/chart"
-        );
-        let json = serde_json::to_value(&health).unwrap();
-        assert_eq!(json["families"][0]["phase"], "cooling");
-        assert_eq!(json["families"][0]["remaining_ms"], 238_000);
-        assert_eq!(json["families"][0]["last_signal"]["reason"], "inflight_limit");
-        assert_eq!(json["families"][0]["last_signal"]["advertised_ms"], 240_000);
-        assert_eq!(json["families"][0]["since_ms"], 2_000);
-    }
-
-    #[test]
-    fn an_operators_hand_is_shown_while_it_holds() {
-        let families = Families::builder().family(Family::new("search")).build().unwrap();
-        let at = |seconds| Monotonic::ORIGIN.after(Duration::from_secs(seconds));
-        let gate = &families.named("search").unwrap().gate;
-        let alice = || Operator::new("alice", "contract ended");
-        let shown = |seconds| Health::of(&families, at(seconds)).0.to_string();
-        let _ = gate.pause(alice(), at(1));
-        assert_eq!(shown(2), "search  paused  by alice: contract ended");
-        let json = serde_json::to_value(Health::of(&families, at(4)).0).unwrap();
-        let operator = &json["families"][0]["operator"];
-        assert_eq!(
-            (&operator["act"], &operator["who"], &operator["why"]),
-            (&"pause".into(), &"alice".into(), &"contract ended".into())
-        );
-        assert_eq!((&operator["ago_ms"], &operator["holds"]), (&3_000.into(), &true.into()));
-        let _ = gate.resume(alice(), at(5));
-        assert_eq!(shown(6), "search  open");
-        let _ = gate.cool(Duration::from_secs(90), alice(), at(7));
-        assert_eq!(shown(8), "search  cooling 1m29s  by alice: contract ended");
-    }
-
-    /// Signals until `until`, each met by the probe that the cool-down before it ended with.
-    fn always_limited(families: &Families, signal: &Signal, until: u64) -> Vec<(u64, bool)> {
-        let gate = &families.named("vendor").unwrap().gate;
-        let mut degraded = Vec::new();
-        for second in 1..=until {
-            let now = Monotonic::ORIGIN.after(Duration::from_secs(second));
-            if let (Decision::Go(ticket), _) = gate.admit(&Ask::new(now), now) {
-                let _ = gate.observe(&ticket, Outcome::Bad(signal, "/"), now);
-            }
-            degraded.push((second, Health::of(families, now).0.degraded().count() == 1));
-        }
-        degraded
-    }
-
-    #[test]
-    fn a_family_is_degraded_at_the_top_rung_or_after_15_minutes_without_service() {
-        let families = || Families::builder().family(Family::new("vendor")).build().unwrap();
-        let first = |degraded: Vec<(u64, bool)>| degraded.into_iter().find(|(_, degraded)| *degraded);
-        let throttled = Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS);
-        // Rungs of 2, 5, 15 and 30 minutes come before that of an hour; but 15 minutes are over before.
-        assert_eq!(first(always_limited(&families(), &throttled, 3_000)), Some((901, true)));
-        let short = Families::builder()
-            .family(Family::new("vendor").throttled_ladder(Ladder::new([1, 2, 3].map(Duration::from_secs))))
-            .build()
-            .unwrap();
-        assert_eq!(first(always_limited(&short, &throttled, 60)), Some((4, true)));
-        let advertised = throttled.delay(Duration::from_secs(5));
-        assert_eq!(first(always_limited(&families(), &advertised, 3_000)), Some((901, true)));
-    }
-
-    #[test]
-    fn a_short_cool_down_every_minute_never_degrades() {
-        let families = Families::builder().family(Family::new("vendor")).build().unwrap();
-        let gate = &families.named("vendor").unwrap().gate;
-        let signal =
-            Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(5));
-        for second in 1..=600 {
-            let now = Monotonic::ORIGIN.after(Duration::from_secs(second));
-            if let (Decision::Go(ticket), _) = gate.admit(&Ask::new(now), now) {
-                let outcome = if second % 60 == 0 { Outcome::Bad(&signal, "/") } else { Outcome::Good };
-                let _ = gate.observe(&ticket, outcome, now);
-            }
-            let health = Health::of(&families, now).0;
-            assert!(health.ready && health.degraded().next().is_none(), "{second} s: {health}");
-        }
-        assert!(
-            Health::of(&families, Monotonic::ORIGIN.after(Duration::from_secs(601))).0.families[0].strikes
-                >= 9
-        );
-    }
-
-    #[test]
-    fn what_an_operator_did_does_not_degrade() {
-        let families = Families::builder().family(Family::new("vendor")).build().unwrap();
-        let at = |seconds| Monotonic::ORIGIN.after(Duration::from_secs(seconds));
-        let gate = &families.named("vendor").unwrap().gate;
-        let _ = gate.cool(Duration::from_secs(7_200), Operator::new("alice", ""), at(1));
-        assert!(Health::of(&families, at(3_600)).0.degraded().next().is_none());
-    }
+/// Whether its cool-down is long over, nothing would be lost with it, and nobody asked since: there may be ten thousand such,
+/// of hosts and credentials that are not called again.
+fn is_forgotten(gate: &Gate, view: &View, now: Monotonic) -> bool {
+    view.phase == Phase::Probing && now.since(view.asked) >= UNSERVED && gate.is_idle(now)
 }

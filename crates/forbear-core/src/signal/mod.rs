@@ -4,7 +4,7 @@ pub(crate) mod hint;
 mod reason;
 
 pub use reason::Reason;
-pub(crate) use reason::clean;
+pub(crate) use reason::{clean, is_shown};
 
 use std::borrow::Cow;
 use std::fmt;

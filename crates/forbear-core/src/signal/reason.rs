@@ -46,10 +46,18 @@ impl Reason {
     }
 }
 
-/// `words` without control characters and outer white space, cut at `most` bytes between two characters.
+/// Whether a character shows itself where it stands: no control character, nor one that breaks a line, turns the direction of
+/// what follows it, or has no width, by which a line in a log can be made to say something else.
+pub(crate) fn is_shown(c: char) -> bool {
+    let turns_or_hides = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    !c.is_control() && !turns_or_hides
+}
+
+/// `words` without characters that [do not show](is_shown) and outer white space, cut at `most` bytes between two characters.
 pub(crate) fn clean(words: &str, most: usize) -> String {
     let mut code = String::new();
-    for c in words.trim().chars().filter(|c| !c.is_control()) {
+    for c in words.trim().chars().filter(|c| is_shown(*c)) {
         if code.len().saturating_add(c.len_utf8()) > most {
             break;
         }
@@ -91,5 +99,10 @@ mod tests {
         assert_eq!(Reason::cleaned(" inflight_limit\r\n\u{1b}[31m").unwrap().as_str(), "inflight_limit[31m");
         assert_eq!(Reason::cleaned(&"ä".repeat(40)).unwrap().as_str(), "ä".repeat(32));
         assert_eq!(Reason::cleaned("\u{0}\n"), None);
+        // "429 ok" would be read where the vendor sent "429", turned about.
+        assert_eq!(
+            Reason::cleaned("\u{202e}ko\u{2028} \u{200b}9\u{ad}24\u{feff}").unwrap().as_str(),
+            "ko 924"
+        );
     }
 }

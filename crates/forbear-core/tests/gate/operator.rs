@@ -1,6 +1,8 @@
 //! Pause, resume and clear.
 
-use forbear_core::gate::{Act, Ask, Effect, Event, Operator, Outcome, Phase, RefusalCause};
+use forbear_core::gate::{Act, Ask, Effect, Event, GateSettings, Operator, Outcome, Phase, RefusalCause};
+use forbear_core::partition::Partition;
+use forbear_core::signal::Class;
 
 use super::support::*;
 
@@ -166,4 +168,83 @@ fn an_operators_cooldown_does_not_bring_back_rungs_that_quiet_time_took_off() {
     assert_eq!(view(&gate, later).level, 0);
     let _ = gate.cool(secs(30), operator(), later);
     assert_eq!(view(&gate, later).level, 0);
+}
+
+#[test]
+fn a_pause_turns_away_whoever_waits_for_a_part_and_holds_for_parts_to_come() {
+    let family = gate();
+    let part = |key: &str| family.partition_for(Partition::of(key), at(0.0));
+    let one = part("one");
+    let _ = strike(&one, &throttled().delay(secs(60)), at(0.0));
+    let mut waiting = Waiting::park(&one, &Ask::new(at(1.0)), at(1.0));
+    let _ = waiting.sleeps(at(1.0));
+    let _ = family.pause(operator(), at(2.0));
+    assert_eq!(waiting.count.woken(), 1);
+    assert_eq!(waiting.turned_away(at(2.0)).cause, RefusalCause::Paused);
+    for part in [&one, &part("other")] {
+        assert_eq!(refused(part, at(3.0)).cause, RefusalCause::Paused);
+        assert!(!part.is_open() && !part.is_idle(at(3.0)));
+        // The family is paused; the part stands where it stands.
+        assert_ne!(view(part, at(3.0)).phase, Phase::Paused);
+    }
+    let _ = family.resume(operator(), at(4.0));
+    assert_eq!(refused(&one, at(4.0)).retry_at, Some(at(60.0)));
+    assert!(part("other").is_open());
+}
+
+#[test]
+fn what_holds_is_whose_it_is_whoever_acted_last() {
+    let gate = gate();
+    let by = |who: &str| Operator::new(who, "");
+    let shown = |seconds| {
+        let view = view(&gate, at(seconds));
+        let acted = view.acted.unwrap();
+        (acted.by.who().to_owned(), acted.act.as_str(), view.by_operator)
+    };
+    let told = |who: &str, act, holds| (who.to_owned(), act, holds);
+    let _ = gate.pause(by("alice"), at(0.0));
+    let _ = gate.clear(by("bob"), at(1.0));
+    assert_eq!(shown(2.0), told("alice", "pause", true));
+    let _ = gate.cool(secs(60), by("carol"), at(3.0));
+    assert_eq!(shown(4.0), told("alice", "pause", true));
+    let _ = gate.resume(by("dave"), at(5.0));
+    assert_eq!(shown(6.0), told("carol", "cool", true));
+    // Shorter than what runs, so it changes nothing.
+    let _ = gate.cool(secs(1), by("erin"), at(7.0));
+    assert_eq!(shown(8.0), told("carol", "cool", true));
+    let _ = gate.clear(by("frank"), at(9.0));
+    assert_eq!(shown(10.0), told("frank", "clear", false));
+}
+
+#[test]
+fn an_operators_cool_down_is_no_ban_of_a_vendor_that_banned_before() {
+    let gate = gate();
+    let now = strike(&gate, &of_class(Class::Blocked).delay(secs(60)), at(0.0)).retry_at.unwrap();
+    assert_eq!(view(&gate, at(1.0)).class, Some(Class::Blocked));
+    // It makes a ban longer, and then it is one still.
+    let _ = gate.cool(secs(70), operator(), at(2.0));
+    assert_eq!(view(&gate, at(3.0)).class, Some(Class::Blocked));
+    let later = now.after(secs(60));
+    let _ = good(&gate, &go(&gate, later), later);
+    let _ = gate.cool(secs(30), operator(), later.after(secs(1)));
+    let cools = view(&gate, later.after(secs(2)));
+    assert_eq!((cools.phase, cools.class), (Phase::Cooling, None));
+}
+
+#[test]
+fn an_operators_deadline_is_not_rechecked_and_stays_the_operators() {
+    let gate = gate_with(GateSettings::registered().recheck(secs(10)));
+    let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
+    let _ = gate.cool(secs(600), operator(), at(1.0));
+    assert_eq!(refused(&gate, at(50.0)).retry_at, Some(at(601.0)));
+    // An answer from elsewhere, sent after the strike: a redirect's.
+    let elsewhere = gate.foreign(at(51.0));
+    let _ = gate.observe(&elsewhere, Outcome::Bad(&throttled().delay(secs(60)), ROUTE), at(52.0));
+    let refusal = refused(&gate, at(100.0));
+    assert_eq!((refusal.retry_at, refusal.operator.is_some()), (Some(at(601.0)), true));
+    // A longer one is the vendor's again, and rechecked.
+    let _ =
+        gate.observe(&gate.foreign(at(101.0)), Outcome::Bad(&throttled().delay(secs(900)), ROUTE), at(102.0));
+    assert!(!view(&gate, at(103.0)).by_operator);
+    assert!(go(&gate, at(113.0)).is_probe());
 }

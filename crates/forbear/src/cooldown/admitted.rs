@@ -34,7 +34,7 @@ impl Admitted {
     }
 
     /// Whether a family let it through.
-    pub(super) fn was_admitted(&self) -> bool {
+    pub(crate) fn was_admitted(&self) -> bool {
         self.ticket.is_some()
     }
 

@@ -52,7 +52,11 @@ impl Cooling {
         };
         Self(Box::new(Inner {
             family: Arc::clone(gate.name()),
-            partition: gate.partition_label().map(Into::into),
+            // Who waits for a part of a paused family is told by the part; it is the whole that is paused.
+            partition: gate
+                .partition_label()
+                .filter(|_| refusal.cause != RefusalCause::Paused)
+                .map(Into::into),
             cause: refusal.cause,
             retry_at: refusal.retry_at,
             reason,
@@ -167,7 +171,9 @@ impl Cooling {
 
 impl fmt::Display for Cooling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let family = &self.0.family;
+        // As health names it.
+        let part = self.0.partition.as_ref().map_or(String::new(), |part| format!("/{part}"));
+        let family = format_args!("{}{part}", self.0.family);
         match (self.0.cause, self.retry_in()) {
             (RefusalCause::Paused, _) => match &self.0.operator {
                 Some(operator) => write!(f, "{family} is paused by {operator}; resume it to send"),
@@ -207,6 +213,7 @@ impl fmt::Debug for Cooling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cooling")
             .field("family", &self.0.family)
+            .field("partition", &self.0.partition)
             .field("cause", &self.0.cause)
             .field("retry_in", &self.retry_in())
             .field("reason", &self.0.reason)

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forbear_core::gate::Hears;
-use forbear_core::health::Health;
+use forbear_core::gate::ListenerId;
+use forbear_core::health::{FamilyHealth, Health};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -13,7 +13,8 @@ use super::Families;
 pub struct Changes {
     families: Families,
     changed: Arc<Notify>,
-    shown: Vec<(Arc<str>, String)>,
+    listener: ListenerId,
+    shown: Vec<String>,
     shutting_down: bool,
 }
 
@@ -35,19 +36,15 @@ impl Families {
     #[must_use]
     pub fn changes(&self) -> Changes {
         let changed = Arc::new(Notify::new());
-        let notify = Arc::downgrade(&changed);
-        self.0.listeners().add(move |_, _| {
-            let Some(notify) = notify.upgrade() else { return Hears::NoMore };
-            notify.notify_one();
-            Hears::More
-        });
-        Changes { families: self.clone(), changed, shown: Vec::new(), shutting_down: false }
+        let notify = Arc::clone(&changed);
+        let listener = self.0.listeners().add(move |_, _| notify.notify_one());
+        Changes { families: self.clone(), changed, listener, shown: Vec::new(), shutting_down: false }
     }
 }
 
 impl Changes {
-    /// The health, as soon as a family stands elsewhere than at the last call, or is new, or gone; at once for the first
-    /// call. What an event tells (a strike, a recovery, an operator) is seen at once; what time alone changes, such as the
+    /// The health, as soon as a family or a part of one stands elsewhere than at the last call, or is new, or gone; at once
+    /// for the first call. What an event tells (a strike, a recovery, an operator) is seen at once; what time alone changes, such as the
     /// end of a recovery, within a second; a [shutdown](Families::shutdown) too. Counters and remaining time are no change.
     ///
     /// **Cancellation.** Nothing is lost: the next call tells it.
@@ -57,11 +54,8 @@ impl Changes {
             let shown: Vec<_> = health
                 .families
                 .iter()
-                .map(|family| {
-                    let operator = family.operator.as_ref().map(|operator| operator.holds);
-                    let stands = format!("{} {} {} {operator:?}", family.phase, family.level, family.strikes);
-                    (Arc::clone(&family.family), stands)
-                })
+                .flat_map(|family| std::iter::once(family).chain(&family.partitions))
+                .map(stands)
                 .collect();
             if shown != self.shown || health.shutting_down != self.shutting_down {
                 self.shown = shown;
@@ -71,4 +65,17 @@ impl Changes {
             let _ = timeout(LOOK_EVERY, self.changed.notified()).await;
         }
     }
+}
+
+impl Drop for Changes {
+    fn drop(&mut self) {
+        self.families.0.listeners().forget(self.listener);
+    }
+}
+
+/// Where a family stands, or a part of one; not what time and callers change all the while.
+fn stands(family: &FamilyHealth) -> String {
+    let FamilyHealth { family: name, partition, phase, level, strikes, closed_partitions, .. } = family;
+    let operator = family.operator.as_ref().map(|operator| operator.holds);
+    format!("{name:?} {partition:?} {phase} {level} {strikes} {closed_partitions} {operator:?}")
 }

@@ -1,16 +1,18 @@
 use std::time::Duration;
 
-use forbear_core::gate::{Event, Hears};
+use forbear_core::gate::Event;
 use forbear_core::signal::Signal;
 
 use super::Families;
 
-/// A signal that closed a family.
+/// A signal that closed a family, or a part of one.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Strike<'a> {
     /// The family's name.
     pub family: &'a str,
+    /// The part of it that is closed, as health names it; `None` where it is the whole.
+    pub partition: Option<&'a str>,
     /// What its vendor said.
     pub signal: &'a Signal,
     /// The path of the request that met it, without query; empty where what was called has no name.
@@ -24,7 +26,7 @@ pub struct Strike<'a> {
 }
 
 impl Families {
-    /// Calls `listener` for every later strike of any family, on the task that met it: so it should be quick. Fifty
+    /// Calls `listener` for every later strike of any family or part of one, on the task that met it: so it should be quick. Fifty
     /// concurrent 429s are one strike. A panic in it is logged and goes no further.
     ///
     /// ```
@@ -34,10 +36,11 @@ impl Families {
     /// # Ok::<(), forbear::InvalidFamilies>(())
     /// ```
     pub fn on_signal(&self, listener: impl Fn(&Strike<'_>) + Send + Sync + 'static) {
-        self.0.listeners().add(move |family, event| {
+        let _ = self.0.listeners().add(move |gate, event| {
             if let Event::Strike { struck, cooldown, level, blind } = event {
                 listener(&Strike {
-                    family,
+                    family: gate.name(),
+                    partition: gate.partition_label(),
                     signal: &struck.signal,
                     route: &struck.route,
                     cooldown: *cooldown,
@@ -45,7 +48,6 @@ impl Families {
                     blind: *blind,
                 });
             }
-            Hears::More
         });
     }
 }

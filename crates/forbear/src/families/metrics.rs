@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::metrics::{SharedString, Unit, counter, describe_counter, describe_gauge, gauge};
@@ -16,12 +16,7 @@ use super::Families;
 #[derive(Debug)]
 pub struct Metrics {
     families: Families,
-    /// The families whose gauges were set last, so that one that is gone does not keep its last value.
-    shown: Mutex<BTreeSet<SharedName>>,
 }
-
-/// A family's name, or [`AUTOMATIC`].
-type SharedName = Arc<str>;
 
 /// Nobody reads numbers more often than that.
 const AT_MOST_EVERY: Duration = Duration::from_millis(1);
@@ -38,9 +33,8 @@ impl Families {
     /// let families = Families::builder().family(Family::new("quotes").host("quotes.example")).build()?;
     /// // An exporter that listens by itself: a task that keeps the numbers fresh.
     /// let publishing = tokio::spawn(families.metrics().run(Duration::from_secs(5)));
-    /// // Or, where the program renders its own `/metrics`: before each.
-    /// let metrics = families.metrics();
-    /// metrics.publish();
+    /// // Or, where the program renders its own `/metrics`: in its handler, before it renders.
+    /// families.metrics().publish();
     /// # publishing.abort();
     /// # Ok(())
     /// # }
@@ -49,7 +43,7 @@ impl Families {
     /// One set of families to a recorder: a second one would overwrite the gauges of families of the same name.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        Metrics { families: self.clone(), shown: Mutex::default() }
+        Metrics { families: self.clone() }
     }
 }
 
@@ -59,21 +53,18 @@ impl Metrics {
     pub fn publish(&self) {
         describe();
         let health = self.families.health();
-        let mut gone = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let automatic: Arc<str> = AUTOMATIC.into();
-        let mut shown = BTreeSet::from([Arc::clone(&automatic)]);
-        for family in health.families.iter().filter(|family| !family.automatic) {
-            shown.insert(Arc::clone(&family.family));
+        let (others, named): (Vec<_>, Vec<_>) = health.families.iter().partition(|family| family.automatic);
+        for family in &named {
             stands(&family.family, &[family]);
         }
-        let others: Vec<_> = health.families.iter().filter(|family| family.automatic).collect();
         stands(&automatic, &others);
-        for name in gone.difference(&shown) {
-            stands(name, &[]);
-        }
-        *gone = shown;
-        drop(gone);
+        let named: BTreeSet<&str> = named.iter().map(|family| &*family.family).collect();
         for (name, totals) in self.families.0.listeners().totals() {
+            if let Some(name) = name.as_ref().filter(|name| !named.contains(&***name)) {
+                // One that is gone does not keep its last values, whoever published them.
+                stands(name, &[]);
+            }
             did(&name.unwrap_or_else(|| Arc::clone(&automatic)), &totals);
         }
         counter!("forbear_overflows_total").absolute(health.overflows);

@@ -41,8 +41,8 @@ impl Families {
         FamiliesBuilder::default()
     }
 
-    /// Adds a family while traffic flows. Where one of its hosts cools as an automatic family, it begins with that
-    /// cool-down.
+    /// Adds a family while traffic flows. Where one of its hosts, by whatever it has it, cools as an automatic family, it
+    /// begins with that cool-down.
     ///
     /// ```
     /// # use forbear::{Families, Family};
@@ -78,7 +78,8 @@ impl Families {
     }
 
     /// Registers, replaces and removes at once, as after a configuration was read again: these are the families from
-    /// now on. One whose name stays keeps where it stands.
+    /// now on. One whose name stays keeps where it stands; where a name is gone, its cool-down goes to the families that
+    /// have its hosts, suffixes or routes now.
     ///
     /// # Errors
     /// As [`FamiliesBuilder::build`]. Then nothing changes.

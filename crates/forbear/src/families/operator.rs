@@ -59,7 +59,7 @@ impl Families {
 
     /// Shadow mode: from now on everything is sent at once, and limited answers come back without a wait, while health,
     /// events and listeners tell what would have been: to try a policy on live traffic before it holds. An attempt that
-    /// would have been refused changes nothing. Budgets are not touched. `false` ends it.
+    /// would have been refused changes nothing, and its answer carries no [`Signal`](crate::Signal). Budgets are not touched. `false` ends it.
     ///
     /// Callers that wait already when it begins go on waiting, and deadlines of URLs that were recorded before still hold.
     pub fn shadow(&self, on: bool) {

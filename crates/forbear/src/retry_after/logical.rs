@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use forbear_core::deadlines::{DeadlinesId, UrlKey};
 use forbear_core::dialect::Dialect;
-use forbear_core::gate::Gate;
+use forbear_core::gate::{Gate, RefusalCause};
 use forbear_core::retry::{After, jittered};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
@@ -160,6 +160,7 @@ impl<S, B> Logical<'_, S, B> {
         let limit = saved.patience.limit(&caller(&saved.head), now);
         if !limit.fits(until) {
             let family = self.memory.family(saved.target());
+            saved.count_refusal(family.as_deref(), RefusalCause::Cooling);
             let refusal = saved.refused_until(until, family);
             return Next::Return(Err(saved.patience.give_up(refusal, &caller(&saved.head), now)));
         }
@@ -169,9 +170,13 @@ impl<S, B> Logical<'_, S, B> {
             });
         };
         let family = self.memory.family(saved.target());
-        let refusal = saved.refused_until(until, family);
+        let refusal = saved.refused_until(until, family.clone());
         let Saved { head, patience, .. } = &mut **saved;
-        Next::waits(patience.recorded(&room, until, refusal, &caller(head), now))
+        let wait = patience.recorded(&room, until, refusal, &caller(head), now);
+        if let Err(Error::Cooling(refused)) = &wait {
+            saved.count_refusal(family.as_deref(), refused.cause());
+        }
+        Next::waits(wait)
     }
 
     /// A wait ended.
@@ -191,6 +196,10 @@ impl<S, B> Logical<'_, S, B> {
                 }
             },
             Waited::Refused(gate, refusal) => {
+                if saved.waiting_room().is_some_and(|room| Arc::ptr_eq(&room, &gate)) {
+                    let family = self.memory.family(saved.target());
+                    saved.count_refusal(family.as_deref(), refusal.cause);
+                }
                 Next::Return(Err(saved.patience.ended(&gate, &refusal, &caller(&saved.head))))
             }
         }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use forbear_core::families::FamiliesId;
-use forbear_core::gate::Gate;
+use forbear_core::gate::{Gate, RefusalCause};
 use forbear_core::retry;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
@@ -63,6 +63,13 @@ impl<S, B> Saved<S, B> {
             request.extensions_mut().insert(Turn { entered: self.patience.entered(now), grant });
         }
         Some(request)
+    }
+
+    /// Counts a refusal where an operator looks for it: at the family that the URL was charged to.
+    pub(super) fn count_refusal(&self, family: Option<&str>, cause: RefusalCause) {
+        if let (Some(families), Some(family)) = (self.families, family) {
+            families.count_refusal(family, cause);
+        }
     }
 
     /// The deadline of an earlier logical request stands, and waiting for it is impossible.

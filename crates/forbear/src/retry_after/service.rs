@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use forbear_core::families::FamiliesId;
+use forbear_core::gate::RefusalCause;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
 use http::{Request, Response};
@@ -67,7 +68,11 @@ where
         let recorded = if deadlines.is_empty() { None } else { deadlines.get(key(), clock::now()) };
         let Some(limit) = limit else {
             if let Some(until) = recorded {
-                let error = refused(until, &request, deadlines.family(key()));
+                let family = deadlines.family(key());
+                if let (Some(families), Some(family)) = (self.gate, &family) {
+                    families.count_refusal(family, RefusalCause::Cooling);
+                }
+                let error = refused(until, &request, family);
                 self.unready();
                 return RetryAfterFuture::failed(error, id);
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use forbear_core::budget::Budget as Limits;
 use forbear_core::dialect::Verdict;
-use forbear_core::gate::{Ask, Grant};
+use forbear_core::gate::{Ask, Gate, Grant};
 use forbear_core::signal::Signal;
 use forbear_core::time::Monotonic;
 use pin_project_lite::pin_project;
@@ -126,7 +126,7 @@ where
                     };
                     this.state.set(State::Done);
                     if let (Some(held), Some(classify)) = (held, this.classify.take()) {
-                        held.settle(classify(&output), this.gate.named());
+                        held.settle(classify(&output), this.gate);
                     }
                     return Poll::Ready(Ok(output));
                 }
@@ -209,12 +209,13 @@ impl Begun {
     }
 
     /// Tells the family what came out.
-    fn settle(mut self, verdict: Verdict, route: &str) {
+    fn settle(mut self, verdict: Verdict, gate: &FamilyGate) {
+        let route = gate.named();
         match verdict {
             Verdict::Bad(signal) => {
                 let signal = Arc::new(signal);
                 scope::saw(&signal);
-                self.limited(&signal, route);
+                self.limited(&signal, gate);
             }
             Verdict::Good => {
                 if let Some(gate) = self.admitted.gate().filter(|_| self.suspect) {
@@ -226,16 +227,26 @@ impl Begun {
         }
     }
 
-    fn limited(&mut self, signal: &Signal, route: &str) {
-        let family = self.admitted.gate().filter(|_| !signal.aged);
-        let part = family.and_then(|family| self.counted.part(signal, &family, route, clock::now()));
-        match part {
-            Some(part) => {
+    fn limited(&mut self, signal: &Signal, gate: &FamilyGate) {
+        let (route, now) = (gate.named(), clock::now());
+        let part = |family: &Gate| self.counted.part(signal, family, route, now).filter(|_| !signal.aged);
+        match self.admitted.gate().map(|family| part(&family)) {
+            Some(Some(part)) => {
                 let _ = self.admitted.settle_partition(&part, signal, route);
             }
-            None => {
+            Some(None) => {
                 let _ = self.admitted.settle_signal(signal, route);
             }
+            // Its family is gone, and another may have its name by now: the vendor is the same.
+            None if self.admitted.was_admitted() => {
+                self.admitted.settle(false);
+                if let Ok(member) = gate.member(now) {
+                    let part = part(&member.gate);
+                    let struck = part.as_ref().unwrap_or(&member.gate);
+                    let _ = self.admitted.settle_partition(struck, signal, route);
+                }
+            }
+            None => {}
         }
     }
 }

@@ -37,7 +37,12 @@ async fn one_credential_is_throttled_and_the_other_is_untouched() {
         refusal(service.clone().oneshot(with(by("Bearer one", "http://vendor.test/b"), NoWait)).await)
             .unwrap();
     assert_eq!((cooling.family(), cooling.retry_in()), ("vendor", Some(30 * SECOND)));
-    assert_eq!(cooling.partition(), families.health().families[0].partitions[0].partition.as_deref());
+    let part = families.health().families[0].partitions[0].partition.clone().unwrap();
+    assert_eq!(cooling.partition(), Some(&*part));
+    assert_eq!(
+        cooling.to_string(),
+        format!("vendor/{part} is cooling, retry in 30s (429 retry-after via /a)")
+    );
     // It waits for itself alone.
     let start = Instant::now();
     let waited = service.oneshot(by("Bearer one", "http://vendor.test/b")).await.unwrap();

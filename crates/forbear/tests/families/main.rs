@@ -6,6 +6,7 @@ mod configuration;
 mod matching;
 mod operator;
 mod shutdown;
+mod watch;
 
 #[path = "../common/mod.rs"]
 mod common;

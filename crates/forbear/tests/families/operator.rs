@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forbear::{Error, Families, Family, HealthPhase, NoWait, Operator, RefusalCause, Unknown, stack};
+use futures_util::FutureExt;
 use tokio::time::{Instant, sleep};
 use tower::{Layer, ServiceExt};
 
@@ -137,6 +138,42 @@ async fn changes_are_told_at_once_and_nothing_is_told_twice() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_strike_of_a_part_names_it_and_is_a_change() {
+    let family =
+        Family::new("vendor").host("vendor.test").partition_by_header("authorization").per_partition();
+    let families = Families::builder().family(family).build().unwrap();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    families.on_signal(move |strike| hears.lock().unwrap().push(strike.partition.map(str::to_owned)));
+    let mut changes = families.changes();
+    let _ = changes.next().await;
+    let service = stack(&families).budget(SECOND).layer(Client::new([limited(429, 30)]));
+    let call = |credential: Option<&'static str>| {
+        let mut request = get(URL);
+        if let Some(credential) = credential {
+            request.headers_mut().insert("authorization", http::HeaderValue::from_static(credential));
+        }
+        service.clone().oneshot(request)
+    };
+    let start = Instant::now();
+    let limited = async {
+        sleep(Duration::from_millis(2_345)).await;
+        call(Some("one")).await.unwrap().status()
+    };
+    let (health, status) = tokio::join!(tokio::time::timeout(60 * SECOND, changes.next()), limited);
+    let health = health.unwrap();
+    assert_eq!((status.as_u16(), start.elapsed()), (429, Duration::from_millis(2_345)));
+    let part = health.families[0].partitions[0].partition.as_deref().map(str::to_owned);
+    // Only time passes.
+    let probing = changes.next().await;
+    assert_eq!(probing.families[0].partitions[0].phase, HealthPhase::Probing);
+    assert!((30 * SECOND..34 * SECOND).contains(&start.elapsed()), "{:?}", start.elapsed());
+    assert!(tokio::time::timeout(30 * SECOND, changes.next()).await.is_err());
+    let _ = call(None).await.unwrap();
+    assert_eq!(*heard.lock().unwrap(), [part, None]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn in_shadow_nothing_is_refused_or_delayed_and_health_says_what_would_have_been() {
     let families = families();
     families.shadow(true);
@@ -186,4 +223,32 @@ async fn in_shadow_a_request_without_a_family_is_sent_and_counted() {
         assert_eq!(service.clone().oneshot(get(URL)).await.unwrap().status(), status);
     }
     assert_eq!(families.health().unknown, 3);
+}
+
+/// For the whole time of a part's cool-down it would be waited for, only to be refused then.
+#[tokio::test(start_paused = true)]
+async fn a_pause_is_not_waited_out_by_who_waits_for_a_part() {
+    let vendor = Family::new("vendor").host("vendor.test").partition_by_header("authorization");
+    let families = Families::builder().family(vendor.per_partition()).build().unwrap();
+    let service = stack(&families).budget(600 * SECOND).layer(Client::new([limited(429, 300), answer(200)]));
+    let ask = |path: &str| {
+        let mut request = get(&format!("http://vendor.test{path}"));
+        request.headers_mut().insert("authorization", "Bearer one".parse().unwrap());
+        service.clone().oneshot(request)
+    };
+    assert_eq!(ask("/a").now_or_never().map(|answer| answer.is_ok()), None);
+    let waiting = tokio::spawn(ask("/b"));
+    sleep(SECOND).await;
+    assert_eq!(families.health().families[0].waiting, 1);
+    let start = Instant::now();
+    families.pause("vendor", alice()).unwrap();
+    for refused in [waiting.await.unwrap(), ask("/c").await] {
+        let Err(Error::Cooling(cooling)) = refused else { panic!("{refused:?}") };
+        assert_eq!((cooling.cause(), cooling.partition()), (RefusalCause::Paused, None));
+        assert_eq!(cooling.operator(), Some(&alice()));
+    }
+    assert!(start.elapsed().is_zero());
+    families.resume("vendor", alice()).unwrap();
+    assert_eq!(ask("/d").await.unwrap().status(), 200);
+    assert!((298 * SECOND..302 * SECOND).contains(&start.elapsed()), "{:?}", start.elapsed());
 }

@@ -226,3 +226,30 @@ async fn without_replay_a_gate_behind_a_buffer_changes_nothing() {
     let later = layer.layer(Client::new([answer(200)]));
     assert!(refusal(later.oneshot(get("http://vendor.test/a")).await).is_some());
 }
+
+#[tokio::test(start_paused = true)]
+async fn its_refusals_are_counted_for_the_family() {
+    for name in ["vendor", "vendor.test"] {
+        let families = match name {
+            "vendor" => Families::builder().family(Family::new("vendor").host("vendor.test")),
+            _ => Families::builder(),
+        };
+        let families = families.build().unwrap();
+        let service = forbear::stack(&families).budget(60 * SECOND).layer(Client::new([limited(429, 300)]));
+        let told = service.clone().oneshot(get("http://vendor.test/a")).await.unwrap();
+        assert_eq!(told.status(), 429);
+        let (no_wait, short) = (with(get("http://vendor.test/a"), NoWait), get("http://vendor.test/a"));
+        for request in [no_wait, short, get("http://vendor.test/b")] {
+            assert!(refusal(service.clone().oneshot(request).await).is_some());
+        }
+        assert_eq!(families.health().family(name).unwrap().refusals, 3);
+        sleep(280 * SECOND).await;
+        let waiting = tokio::spawn(service.clone().oneshot(get("http://vendor.test/a")));
+        sleep(SECOND).await;
+        families.shutdown();
+        for call in [waiting.await.unwrap(), service.clone().oneshot(get("http://vendor.test/a")).await] {
+            assert_eq!(refusal(call).unwrap().cause(), RefusalCause::ShuttingDown);
+        }
+        assert_eq!(families.health().family(name).unwrap().refusals, 5);
+    }
+}

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
-use forbear::{Error, Families, Family, HealthPhase, Unknown, Verdict, stack};
+use forbear::{Error, Families, Family, HealthPhase, Partition, Unknown, Verdict, stack};
 use http_body_util::Full;
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt};
@@ -120,4 +120,28 @@ async fn a_stack_inside_a_run_asks_its_own_family() {
     assert_eq!(run.await.unwrap().unwrap().status(), 200);
     let health = families.health();
     assert_eq!(["social", "news"].map(|name| health.family(name).unwrap().attempts), [1, 1]);
+}
+
+/// What the run was let through by is gone; the vendor that said no is not.
+#[tokio::test(start_paused = true)]
+async fn a_signal_reaches_the_family_that_was_removed_and_registered_again_meanwhile() {
+    for partition in [None, Some(Partition::of("one"))] {
+        let social = || Family::new("social").per_partition();
+        let families = Families::builder().family(social()).build().unwrap();
+        let mut run = gate(&families);
+        if let Some(partition) = partition {
+            run = run.partition(partition);
+        }
+        let again = async {
+            families.remove("social").unwrap();
+            families.register(social()).unwrap();
+        };
+        run.run(|| again, |()| limited(60 * SECOND)).await.unwrap();
+        let health = families.health();
+        assert_eq!(health.families[0].closed_partitions, usize::from(partition.is_some()), "{health}");
+        assert!(
+            matches!(says(&run.clone().no_wait(), Verdict::Good).await, Err(Error::Cooling(_))),
+            "{health}"
+        );
+    }
 }

@@ -3,7 +3,8 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::*;
-use crate::gate::{GateSettings, Outcome};
+use crate::families::Unknown;
+use crate::gate::{GateSettings, Operator, Outcome, Phase};
 use crate::signal::{Class, Signal};
 
 fn name(families: &Families, uri: &str) -> String {
@@ -130,7 +131,7 @@ fn a_replaced_family_keeps_where_it_stands() {
     let gate = &families.named("a").unwrap().gate;
     assert_eq!((gate.max_advertised(), gate.name().as_ref()), (Duration::from_secs(86_400), "a"));
     let nobody = families.replace(Family::new("c"), at(2)).unwrap_err();
-    assert_eq!(nobody.to_string(), "family \"c\": is not registered");
+    assert_eq!(nobody.to_string(), "family \"c\": is not registered; register it, or correct the name");
 }
 
 #[test]
@@ -142,7 +143,7 @@ fn a_change_that_cannot_be_changes_nothing() {
         .build()
         .unwrap();
     let text = |changed: Result<(), InvalidFamilies>| changed.unwrap_err().to_string();
-    assert!(text(families.register(Family::new("a"), at(1))).contains("twice"));
+    assert!(text(families.register(Family::new("a"), at(1))).contains("replace it"));
     let stolen = text(families.register(Family::new("c").host("A.example"), at(1)));
     assert!(stolen.contains("\"a\"") && stolen.contains("\"c\""), "{stolen}");
     let required = text(families.remove("b", at(1)));
@@ -191,6 +192,42 @@ fn a_whole_set_is_exchanged_at_once() {
 }
 
 #[test]
+fn a_renamed_family_goes_on_cooling() {
+    for unknown in [Unknown::PerHost, Unknown::Refuse] {
+        let families =
+            Families::builder().family(Family::new("a").host("a.example")).unknown(unknown).build();
+        let families = families.unwrap();
+        strike(&families, "http://a.example");
+        families.set([Family::new("b").host("A.example")], at(2)).unwrap();
+        assert_eq!(name(&families, "http://a.example"), "b");
+        assert!(cools(&families, "http://a.example"), "{unknown:?}");
+        assert_eq!(families.members().len(), 1, "{unknown:?}");
+    }
+}
+
+#[test]
+fn a_pause_changes_hands_with_its_host() {
+    let families = Families::builder().family(Family::new("a").host("h.example")).build().unwrap();
+    let by = Operator::new("alice", "contract ended");
+    let _ = families.named("a").unwrap().gate.pause(by.clone(), at(1));
+    let paused = |step: &str| {
+        let member = families.id().existing(&Uri::from_static("http://h.example")).expect(step);
+        let (view, _) = member.gate.view(at(2));
+        assert_eq!(view.phase, Phase::Paused, "{step}");
+        assert_eq!(view.acted.map(|acted| acted.by.clone()), Some(by.clone()), "{step}");
+    };
+    families.set([Family::new("b").host("h.example")], at(2)).unwrap();
+    paused("renamed");
+    families.remove("b", at(2)).unwrap();
+    paused("removed");
+    families.register(Family::new("c").host("h.example"), at(2)).unwrap();
+    paused("registered");
+    let _ = families.named("c").unwrap().gate.resume(by.clone(), at(3));
+    families.remove("c", at(4)).unwrap();
+    assert_eq!(name(&families, "http://h.example"), "Healthy");
+}
+
+#[test]
 fn a_snapshot_outlives_its_families_and_still_learns() {
     let families = Families::builder().build().unwrap();
     let mut snapshot = families.snapshot();
@@ -200,4 +237,94 @@ fn a_snapshot_outlives_its_families_and_still_learns() {
     assert!(matches!(snapshot.find(&uri, None, None), Found::Healthy));
     assert!(snapshot.id().member_for(&uri, at(1)).is_some());
     assert!(matches!(snapshot.find(&uri, None, None), Found::Automatic(_)));
+}
+
+/// Whatever of a host's name a family is registered by, the host is not called while it cools, and leaves nothing behind.
+#[test]
+fn a_host_brings_its_cool_down_along_to_a_suffix_a_port_and_a_route() {
+    let cases = [
+        (Family::new("v").host_suffix("v.test"), "http://api.v.test/a", 1),
+        (Family::new("v").host("api.v.test"), "http://api.v.test:8080/a", 1),
+        (Family::new("v").host_suffix("v.test"), "http://api.v.test:8080/a", 1),
+        // The rest of the host is nobody's still.
+        (Family::new("v").route("api.v.test", "/a"), "http://api.v.test/a", 2),
+        (Family::new("v").route("api.v.test", "/a").host("api.v.test"), "http://api.v.test/a", 1),
+    ];
+    for (family, uri, left) in cases {
+        let families = Families::builder().build().unwrap();
+        strike(&families, uri);
+        families.register(family.clone(), at(2)).unwrap();
+        assert_eq!((name(&families, uri).as_str(), cools(&families, uri)), ("v", true), "{family:?}");
+        assert_eq!(families.members().len(), left, "{family:?}");
+        // Another change is none of this host's.
+        families.named("v").unwrap().gate.clear(Operator::new("o", ""), at(3));
+        families.register(Family::new("w").host("w.test"), at(3)).unwrap();
+        assert!(families.named("v").unwrap().gate.view(at(3)).0.phase == Phase::Recovering, "{family:?}");
+    }
+}
+
+#[test]
+fn what_a_family_had_that_is_renamed_goes_on_cooling() {
+    for (shape, uri) in [
+        (Family::host as fn(Family, &'static str) -> Family, "http://v.test/a"),
+        (Family::host_suffix, "http://api.v.test/a"),
+        (|family, host| family.route(host, "/a"), "http://v.test/a"),
+    ] {
+        let family = |name: &str| shape(Family::new(name), "v.test");
+        let families = Families::builder().family(family("old")).build().unwrap();
+        strike(&families, uri);
+        families.set([family("new")], at(2)).unwrap();
+        assert_eq!((name(&families, uri).as_str(), cools(&families, uri)), ("new", true), "{uri}");
+        assert_eq!(families.members().len(), 1, "{uri}");
+    }
+}
+
+/// Epochs and generations of two gates say nothing of each other.
+#[test]
+fn the_later_deadline_holds_whoever_counted_more_before() {
+    let until = |families: &Families| families.named("v").unwrap().gate.view(at(2)).0.until;
+    for (calm, cleared) in [("http://w.test", true), ("http://v.test", true), ("http://w.test", false)] {
+        let families = Families::builder().family(Family::new("v").host("v.test")).build().unwrap();
+        strike(&families, "http://v.test");
+        strike(&families, "http://w.test");
+        let gate = &families.id().existing(&calm.parse().unwrap()).unwrap().gate;
+        if cleared {
+            let _ = gate.clear(Operator::new("o", ""), at(1));
+        }
+        families.replace(Family::new("v").host("v.test").host("w.test"), at(2)).unwrap();
+        assert_eq!(until(&families), Some(at(61)), "{calm} {cleared}");
+    }
+}
+
+/// The one that takes over has met more signals than the host, and was well.
+#[test]
+fn an_established_family_takes_a_cool_down_over() {
+    let families = Families::builder().family(Family::new("v").host("v.test")).build().unwrap();
+    strike(&families, "http://v.test");
+    let gate = Arc::clone(&families.named("v").unwrap().gate);
+    for _ in 0..3 {
+        let _ = gate.clear(Operator::new("o", ""), at(1));
+    }
+    strike(&families, "http://w.test");
+    families.replace(Family::new("v").host("v.test").host("w.test"), at(2)).unwrap();
+    assert!(cools(&families, "http://w.test"));
+    assert_eq!(gate.view(at(2)).0.struck.as_ref().map(|struck| struck.at), Some(at(1)));
+}
+
+#[test]
+fn a_host_that_was_not_well_yet_is_probed_by_who_takes_it_over() {
+    let families = Families::builder().family(Family::new("v").host("v.test")).build().unwrap();
+    strike(&families, "http://v.test");
+    let now = at(62);
+    families.remove("v", now).unwrap();
+    let phase = |name: &str| families.any(name).unwrap().gate.view(now).0.phase;
+    assert_eq!(phase("v.test"), Phase::Probing);
+    families.register(Family::new("v").host("v.test"), now).unwrap();
+    assert_eq!(phase("v"), Phase::Probing);
+    // One that is well, and served, stays so.
+    families.register(Family::new("w").host("w.test"), now).unwrap();
+    strike(&families, "http://w.test");
+    let _ = families.named("w").unwrap().gate.clear(Operator::new("o", ""), now);
+    families.set([Family::new("w").host("w.test").host("v.test")], now).unwrap();
+    assert_eq!(phase("w"), Phase::Recovering);
 }
