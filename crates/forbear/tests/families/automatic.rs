@@ -45,6 +45,7 @@ async fn clones_share_everything_and_two_sets_nothing() {
     let (one, other) = (Families::builder().build().unwrap(), Families::builder().build().unwrap());
     let clone = one.clone();
     let _ = charged(&one, get("http://a.test/")).await;
+    assert!(clone.health().family("a.test").is_some(), "{}", clone.health());
     assert_eq!(clone.health().to_string(), one.health().to_string());
     assert_eq!(other.health().to_string(), "");
 }
