@@ -1,7 +1,7 @@
 //! Bodies that are not what their heads say.
 
 use super::super::Progress;
-use super::encode::{CODINGS, REASON, decode, decoder, encode, gzip, zlib, zstd};
+use super::encode::{CODINGS, REASON, decode, decoder, encode, gzip, zlib};
 
 #[test]
 fn a_body_that_is_not_coded_says_nothing() {
@@ -37,9 +37,9 @@ fn what_was_decoded_of_a_broken_body_is_not_said() {
 
 #[test]
 fn nothing_is_looked_at_behind_a_failure() {
-    let mut decoder = decoder("zstd");
+    let mut decoder = decoder("gzip");
     assert_eq!(decoder.push(b"<html>"), Progress::Failed);
-    assert_eq!(decoder.push(&zstd(REASON)), Progress::Failed);
+    assert_eq!(decoder.push(&gzip(REASON)), Progress::Failed);
     assert_eq!(decoder.bytes(), b"");
 }
 

@@ -56,7 +56,7 @@ fn a_gzip_header_that_never_ends_is_left_at_the_limit() {
     for flags in [8, 16] {
         let mut decoder = decoder("gzip");
         assert_eq!(decoder.push(&with_fields(flags, b"")[..10]), Progress::More);
-        let pushed = std::iter::repeat_with(|| decoder.push(b"name")).position(|said| said != Progress::More);
+        let pushed = (0..Decoder::MAX_CODED).position(|_| decoder.push(b"name") != Progress::More);
         assert_eq!(pushed, Some((Decoder::MAX_CODED - 10).div_ceil(4) - 1));
         assert_eq!((decoder.push(b"\0"), decoder.bytes()), (Progress::Done, b"".as_slice()));
     }
