@@ -1,6 +1,7 @@
 //! How much memory a look at a coded body takes, whatever the body claims.
 //!
 //! What is counted is the sum of all that was allocated, more than was ever held at a time.
+#![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, reason = "a test may panic")]
 
 use std::alloc::System;
 use std::io::Write;

@@ -71,5 +71,6 @@ mod zstd;
 
 pub use decoder::{Decoder, Progress};
 
-#[cfg(all(test, feature = "decompression"))]
+#[cfg(feature = "decompression")]
+#[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Gate, Observed, Outcome};
 use forbear_core::signal::{Scope, Signal as Said};
 use forbear_core::url::RedactedUrl;
-use http::{Response, StatusCode, Uri};
+use http::{HeaderMap, Response, StatusCode, Uri};
 use http_body::Body;
 use tokio::time::Instant;
 

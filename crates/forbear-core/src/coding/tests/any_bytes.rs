@@ -80,7 +80,7 @@ proptest! {
         let mut coded = encode(codings, &sent);
         for (at, byte, what) in damage {
             match what {
-                0 => coded.insert(at.index(coded.len() + 1), byte),
+                0 => coded.insert(at.index(coded.len().saturating_add(1)), byte),
                 _ if coded.is_empty() => {}
                 1 => drop(coded.remove(at.index(coded.len()))),
                 _ => {

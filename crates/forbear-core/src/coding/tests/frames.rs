@@ -19,7 +19,8 @@ const OTHERS: [(&str, &str); 2] = [
 
 fn unhex(hex: &str) -> Vec<u8> {
     let digits: Vec<_> = hex.chars().filter_map(|digit| digit.to_digit(16)).collect();
-    digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).unwrap()).collect()
+    let byte = |pair: &[u32]| u8::try_from(pair.iter().fold(0, |sum, digit| sum << 4 | digit)).unwrap();
+    digits.chunks(2).map(byte).collect()
 }
 
 /// A gzip member whose header has the optional fields that `flags` name.
