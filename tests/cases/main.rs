@@ -3,6 +3,7 @@
 //! Each test names its report and says in a line what went wrong there.
 
 mod bodies;
+mod bombs;
 mod budgets;
 mod clock;
 mod cooldown;

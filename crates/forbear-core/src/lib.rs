@@ -8,6 +8,7 @@
 //! | [`signal`] | what a response says about a limit |
 //! | [`dialect`] | how one vendor phrases its signals |
 //! | [`presets`] | vendors that are known |
+//! | [`coding`] | what a coded body says |
 //! | [`gate`] | whether a family may be called now, and what its answers mean |
 //! | [`families`] | which family a request belongs to |
 //! | [`budget`] | how long a logical request may take |
@@ -17,6 +18,7 @@
 
 mod bounded;
 pub mod budget;
+pub mod coding;
 pub mod deadlines;
 pub mod dialect;
 pub mod families;

@@ -126,10 +126,11 @@
 //! | `budget` | yes | [`BudgetLayer`] |
 //! | `retry-after` | yes | [`retry_after`] |
 //! | `cooldown` | yes | [`cooldown`] |
+//! | `decompression` | yes | reads the reason in a limited answer that is coded with gzip, deflate, br or zstd; without it such a body is left unread, and what only it says is missed in silence |
 //! | `metrics` | no | counters and gauges through the `metrics` facade, see `Families::metrics` |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
-//! [`stack`], [`Vendor`] and [`Families::gate`] exist where the three default features are on.
+//! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after` and `cooldown` are on.
 
 // What one layer does not use another does; with all layers on nothing may be unused.
 #![cfg_attr(

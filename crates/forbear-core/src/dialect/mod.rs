@@ -145,7 +145,7 @@ impl Dialect {
         reading.look
     }
 
-    /// What a response says whose [body is wanted](Self::wants_body): the first bytes of it, decoded, of which at most
+    /// What a response says whose [body is wanted](Self::wants_body): the first bytes of it, [decoded](crate::coding), of which at most
     /// [`Dialect::MAX_BODY`] are looked at. A body that is cut off, or in no form that the dialect knows, leaves what the head
     /// said.
     #[must_use]

@@ -1,7 +1,6 @@
 //! What of a body a dialect gets to see.
 
-use std::borrow::Cow;
-
+use forbear_core::coding::{Decoder, Progress};
 use forbear_core::dialect::Dialect;
 use http::header::{CONTENT_ENCODING, HeaderMap};
 
@@ -12,7 +11,7 @@ pub(super) enum Look {
     NotWanted,
     /// These bytes of it were looked at.
     At(Vec<u8>),
-    /// It is in these content codings, which were not undone.
+    /// It is in these content codings, which cannot be undone.
     Coded(String),
 }
 
@@ -21,16 +20,19 @@ pub(super) fn look(headers: &HeaderMap, body: &[u8]) -> Look {
     let codings = codings(headers);
     // `curl --compressed` undoes the codings, and prints a head that names them.
     let plain = codings.is_empty() || is_text(body);
-    match if plain { Some(Cow::Borrowed(body)) } else { decoded(&codings, body) } {
-        Some(body) => Look::At(body.get(..Dialect::MAX_BODY).unwrap_or(&body).to_vec()),
+    let decoder =
+        if plain { Some(Decoder::identity(Dialect::MAX_BODY)) } else { Decoder::for_headers(headers) };
+    match decoder.and_then(|decoder| decoded(decoder, body)) {
+        Some(body) => Look::At(body),
         None => Look::Coded(codings.join(", ")),
     }
 }
 
-// SEAM: the decoder goes here. `codings` are in the order in which they were applied, in lower case; at most
-// `Dialect::MAX_BODY` decoded bytes are of use.
-fn decoded<'b>(_codings: &[String], _body: &'b [u8]) -> Option<Cow<'b, [u8]>> {
-    None
+fn decoded(mut decoder: Decoder, body: &[u8]) -> Option<Vec<u8>> {
+    match decoder.push(body) {
+        Progress::Failed => None,
+        Progress::More | Progress::Done => Some(decoder.into_bytes()),
+    }
 }
 
 /// The content codings in the order in which they were applied (RFC 9110 section 8.4), without `identity`.
@@ -67,14 +69,25 @@ mod tests {
         values.iter().map(|value| (CONTENT_ENCODING, HeaderValue::from_static(value))).collect()
     }
 
-    const GZIP: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\0\x03";
+    /// A zstd frame of one block that is not compressed.
+    fn zstd(body: &[u8]) -> Vec<u8> {
+        let header = (body.len() << 3 | 1).to_le_bytes();
+        [b"\x28\xb5\x2f\xfd\0\x58", &header[..3], body].concat()
+    }
 
     #[test]
-    fn a_coded_body_is_not_taken_for_text() {
-        assert_eq!(look(&coded(&["gzip"]), GZIP), Look::Coded("gzip".into()));
-        assert_eq!(look(&coded(&["GZip, identity", " br"]), GZIP), Look::Coded("gzip, br".into()));
-        assert_eq!(look(&coded(&["identity"]), GZIP), Look::At(GZIP.to_vec()));
-        assert_eq!(look(&coded(&["br"]), b"\x8f\xff\x80"), Look::Coded("br".into()));
+    fn a_coded_body_is_decoded() {
+        let body = b"{\"reason\":\"busy\"}";
+        assert_eq!(look(&coded(&["identity, ZSTD"]), &zstd(body)), Look::At(body.to_vec()));
+        assert_eq!(look(&coded(&["zstd", "zstd"]), &zstd(&zstd(body))), Look::At(body.to_vec()));
+        assert_eq!(look(&coded(&["identity"]), &zstd(body)), Look::At(zstd(body)));
+    }
+
+    #[test]
+    fn a_body_that_cannot_be_decoded_is_not_taken_for_text() {
+        assert_eq!(look(&coded(&["compress"]), &zstd(b"{}")), Look::Coded("compress".into()));
+        assert_eq!(look(&coded(&["GZip, identity", " br"]), &zstd(b"{}")), Look::Coded("gzip, br".into()));
+        assert_eq!(look(&coded(&["zstd"]), b"\x1f\x8b\x08\0"), Look::Coded("zstd".into()));
     }
 
     #[test]

@@ -22,14 +22,29 @@ fn a_reason_in_chunks_is_found() {
 }
 
 #[test]
-fn a_coded_body_is_said_not_to_be_looked_at() {
-    let coded =
-        b"HTTP/1.1 429 X\r\ncontent-encoding: gzip\r\nretry-after: 5\r\n\r\n\x1f\x8b\x08\0\0\0\0\0\0\x03";
+fn a_coded_body_is_decoded() {
+    let coded = b"HTTP/1.1 429 X\r\ncontent-encoding: zstd\r\nretry-after: 5\r\n\r\n\
+                  \x28\xb5\x2f\xfd\0\x58\xd9\0\0{\"reason\":\"inflight_limit\"}";
+    assert_eq!(json(&[], coded)["reason"], "inflight_limit");
     let ran = explain(&["-"], coded);
-    assert!(ran.out.contains("10 bytes, not looked at: content-encoding gzip"), "{}", ran.out);
-    let ran = explain(&["--json", "-"], coded);
-    assert!(ran.out.contains("\"delay_ms\":5000"), "{}", ran.out);
-    assert_eq!(ran.err, "note: the body was not looked at: content-encoding gzip\n");
+    assert!(ran.out.contains("36 bytes, looked at\n"), "{}", ran.out);
+}
+
+#[test]
+fn a_body_that_cannot_be_decoded_is_said_not_to_be_looked_at() {
+    for coding in ["compress", "zstd"] {
+        let head = format!("HTTP/1.1 429 X\r\ncontent-encoding: {coding}\r\nretry-after: 5\r\n\r\n");
+        let coded = [head.as_bytes(), b"\x1f\x9d\x90\0\0\0\0\0\0\x03"].concat();
+        let ran = explain(&["-"], &coded);
+        assert!(
+            ran.out.contains(&format!("10 bytes, not looked at: content-encoding {coding}")),
+            "{}",
+            ran.out
+        );
+        let ran = explain(&["--json", "-"], &coded);
+        assert!(ran.out.contains("\"delay_ms\":5000"), "{}", ran.out);
+        assert_eq!(ran.err, format!("note: the body was not looked at: content-encoding {coding}\n"));
+    }
 }
 
 #[test]

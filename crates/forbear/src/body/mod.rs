@@ -8,7 +8,7 @@
 //! | piece | body of | does | at most | past that |
 //! |---|---|---|---|---|
 //! | [`Replay`], [`Tape`] | the request | keeps what an attempt has read, for the next attempt | `cap` bytes | the buffer is freed, the running attempt goes on, the tape cannot rewind |
-//! | [`Peek`], [`Peeked`] | the response | reads the start, then hands every frame on | `limit` bytes, `deadline` | degrades to what was read |
+//! | [`Peek`], [`Peeked`] | the response | reads the start, decoded where it is told how, then hands every frame on | `limit` bytes, or [a decoder's bounds](forbear_core::coding), `deadline` | degrades to what was read |
 //! | [`Drain`] | a discarded response | reads on to the end | `limit` bytes, `deadline` | the body is dropped, and its connection with it |
 //!
 //! # A request body that is sent twice

@@ -5,7 +5,8 @@ use std::io::IoSlice;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
+use forbear_core::coding::{Decoder, Progress};
 use http_body::Body;
 use tokio::time::Instant;
 
@@ -24,8 +25,9 @@ const PIECES: usize = 16;
 /// Frames are not consumed by the look, which has one consequence: of a frame in many pieces only as much is seen
 /// as its [`Buf::chunks_vectored`] shows at once, and the look ends there.
 ///
-/// Memory: the frames that hold the bytes seen, and the copy, at most the limit. An empty frame counts as one
-/// byte, so a body that sends nothing else ends the look too.
+/// Memory: the frames that hold the bytes seen, and the copy, at most the limit; of a coded body [what its decoder
+/// takes](forbear_core::coding), until the look is over. An empty frame counts as one byte, so a body that sends
+/// nothing else ends the look too.
 ///
 /// Cancellation: dropping it drops the body. Polled again after it resolved, it stays pending.
 #[must_use = "futures do nothing unless polled"]
@@ -35,7 +37,9 @@ where
 {
     /// `None` once resolved.
     cold: Option<Pin<Box<Cold<RB>>>>,
-    seen: BytesMut,
+    /// Boxed, since a future that may look holds the place for it. `None` once resolved.
+    decoder: Option<Box<Decoder>>,
+    /// Bytes of the body that are still looked at.
     left: usize,
     until: Until,
 }
@@ -45,8 +49,16 @@ impl<RB: Body> Peek<RB> {
     ///
     /// The timer is started only where the body keeps it waiting; it is tokio's, so polling needs its runtime then.
     pub fn new(body: RB, limit: usize, deadline: Instant) -> Self {
+        Self::decoded(body, Decoder::identity(limit), deadline)
+    }
+
+    /// Looks at `body` through `decoder`, as far as that goes, until `deadline`.
+    ///
+    /// What is seen is decoded; the body stays coded.
+    pub fn decoded(body: RB, decoder: Decoder, deadline: Instant) -> Self {
         let cold = Some(Box::pin(Cold::new(body)));
-        Self { cold, seen: BytesMut::new(), left: limit, until: Until::new(deadline) }
+        let left = decoder.left();
+        Self { cold, decoder: Some(Box::new(decoder)), left, until: Until::new(deadline) }
     }
 }
 
@@ -55,43 +67,47 @@ impl<RB: Body> Future for Peek<RB> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let Some(mut cold) = this.cold.take() else { return Poll::Pending };
+        let (Some(mut cold), Some(mut decoder)) = (this.cold.take(), this.decoder.take()) else {
+            return Poll::Pending;
+        };
         while this.left > 0 {
-            let (seen, left) = (&mut this.seen, &mut this.left);
-            match cold.as_mut().poll_hold(cx, |data| look(data, left, seen)) {
+            let left = &mut this.left;
+            match cold.as_mut().poll_hold(cx, |data| look(data, left, &mut decoder)) {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => break,
                 Poll::Pending if this.until.poll(cx).is_ready() => break,
                 Poll::Pending => {
                     this.cold = Some(cold);
+                    this.decoder = Some(decoder);
                     return Poll::Pending;
                 }
             }
         }
-        Poll::Ready((Peeked::cold(cold), std::mem::take(&mut this.seen).freeze()))
+        Poll::Ready((Peeked::cold(cold), decoder.into_bytes().into()))
     }
 }
 
 impl<RB: Body> fmt::Debug for Peek<RB> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Peek")
-            .field("seen", &self.seen.len())
+            .field("seen", &self.decoder.as_ref().map_or(0, |decoder| decoder.bytes().len()))
             .field("left", &self.left)
             .finish_non_exhaustive()
     }
 }
 
-/// Copies up to `left` bytes of `data` without consuming them. False where bytes in between cannot be seen, after
-/// which any more would be out of place.
-fn look(data: &impl Buf, left: &mut usize, seen: &mut BytesMut) -> bool {
+/// Shows up to `left` bytes of `data` to `decoder` without consuming them. False where it has seen enough, or bytes in
+/// between cannot be seen, after which any more would be out of place.
+fn look(data: &impl Buf, left: &mut usize, decoder: &mut Decoder) -> bool {
     let mut pieces = [IoSlice::new(&[]); PIECES];
     let filled = data.chunks_vectored(&mut pieces);
     let mut wanted = data.remaining().min(*left);
     *left = left.saturating_sub(wanted.max(1));
+    let mut progress = Progress::More;
     for piece in pieces.iter().take(filled) {
         let piece = piece.get(..wanted).unwrap_or(piece);
-        seen.extend_from_slice(piece);
+        progress = decoder.push(piece);
         wanted = wanted.saturating_sub(piece.len());
     }
-    wanted == 0
+    wanted == 0 && progress == Progress::More
 }

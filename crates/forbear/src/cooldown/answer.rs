@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use forbear_core::dialect::{Dialect, Reading, Verdict};
+use forbear_core::coding::Decoder;
+use forbear_core::dialect::{Reading, Verdict};
 use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Gate, Observed, Outcome};
 use forbear_core::signal::{Scope, Signal as Said};
 use forbear_core::url::RedactedUrl;
-use http::{HeaderMap, Response, StatusCode, Uri, header};
+use http::{HeaderMap, Response, StatusCode, Uri};
 use http_body::Body;
 use tokio::time::Instant;
 
@@ -84,33 +85,24 @@ pub(super) fn judge<RB: Body>(
     let effective = effective_uri(&response).filter(|uri| **uri != origin.uri).cloned();
     let wall = clock::wall();
     let reading = origin.dialect.read_head(status, response.headers(), wall);
-    let look = origin.dialect.wants_body(&reading)
-        && is_uncoded(response.headers())
-        && !response.body().is_end_stream();
+    let wanted = origin.dialect.wants_body(&reading) && !response.body().is_end_stream();
+    let decoder = if wanted { Decoder::for_headers(response.headers()) } else { None };
     let (head, body) = response.into_parts();
     let look_at = Box::new(Look { head, reading, wall, effective });
-    if !look {
+    let Some(decoder) = decoder else {
         return Judged::Return(look_at.finish(Peeked::plain(body), &Bytes::new(), admitted, origin));
-    }
+    };
     if let Verdict::Bad(signal) = &look_at.reading.verdict {
         let from = Answerer::of(look_at.effective.as_ref(), origin);
         admitted.will_settle(Unsettled::new(signal, from));
     }
-    Judged::Look(Peek::new(body, Dialect::MAX_BODY, look_until()), look_at)
+    Judged::Look(Peek::decoded(body, decoder, look_until()), look_at)
 }
 
 /// A look ends with the budget, so that the vendor's answer is still returned.
 fn look_until() -> Instant {
     let longest = Instant::now() + LOOK_FOR;
     budget::scope::budget().deadline().map_or(longest, |deadline| clock::to_instant(deadline).min(longest))
-}
-
-/// Whether a body can be read as it is on the wire.
-fn is_uncoded(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(header::CONTENT_ENCODING)
-        .iter()
-        .all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// The path of a URL, which names a route in health and events.

@@ -13,8 +13,8 @@
 //! | unknown | what [`Unknown`](crate::Unknown) says: a family of its own, refused, or passed through |
 //!
 //! The layer never sleeps. It reads the head of each answer in the family's dialect and, where that can say more, at
-//! most 16 KiB and 250 ms of its body, never past the budget; every byte still reaches the caller, whose response body
-//! is a [`Peeked`](crate::body::Peeked). A limited response carries the [`Signal`](crate::Signal) extension.
+//! most 16 KiB and 250 ms of its body, [decoded](forbear_core::coding), never past the budget; every byte still reaches
+//! the caller, coded as it was, whose response body is a [`Peeked`](crate::body::Peeked). A limited response carries the [`Signal`](crate::Signal) extension.
 //!
 //! **Place in the order.** Innermost, so that it sees every attempt and no retry can bypass it. What waits is
 //! [`RetryAfterLayer`](crate::RetryAfterLayer).

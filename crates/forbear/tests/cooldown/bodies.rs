@@ -15,15 +15,15 @@ use crate::{URL, families, phase, service};
 
 #[path = "../body/support.rs"]
 #[allow(dead_code, reason = "a part of it is used here")]
-mod support;
+pub(crate) mod support;
 
 use support::{Broken, Script, Step, data, trailers};
 
-const REASON: &str = r#"{"reason":"inflight_limit"}"#;
+pub(crate) const REASON: &str = r#"{"reason":"inflight_limit"}"#;
 
-type Answer = Response<forbear::body::Peeked<Script>>;
+pub(crate) type Answer = Response<forbear::body::Peeked<Script>>;
 
-fn calls(
+pub(crate) fn calls(
     families: &Families,
     body: Script,
     coding: Option<&str>,
@@ -48,7 +48,7 @@ fn stalled(effective: Option<&str>) -> Response<Script> {
     response.body(Script::new([data("{"), Step::Stall]).inexact()).unwrap()
 }
 
-fn reason(answer: &Answer) -> String {
+pub(crate) fn reason(answer: &Answer) -> String {
     answer.extensions().get::<Signal>().unwrap().reason.to_string()
 }
 
@@ -90,9 +90,13 @@ async fn a_body_that_stalls_is_looked_at_for_a_quarter_of_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_encoded_body_is_not_looked_at() {
-    for (coding, reads, polls) in
-        [("gzip", "retry-after", 0), ("br, gzip", "retry-after", 0), ("Identity", "inflight_limit", 1)]
+async fn a_body_in_a_coding_that_cannot_be_undone_is_not_looked_at() {
+    let many = ["gzip"; 4].join(", ");
+    let unknown = ["compress", "gzip, aws-chunked", &many].map(|coding| (coding, "retry-after", 0));
+    let with_feature = ["gzip", "x-gzip", "deflate", "br", "zstd", "br, gzip"];
+    let others = with_feature.into_iter().filter(|_| !cfg!(feature = "decompression"));
+    let others = others.map(|coding| (coding, "retry-after", 0));
+    for (coding, reads, polls) in unknown.into_iter().chain(others).chain([("Identity", "inflight_limit", 1)])
     {
         let body = Script::new([data(REASON)]);
         let polled = Arc::clone(&body.polls);

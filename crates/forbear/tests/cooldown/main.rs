@@ -3,6 +3,8 @@
 mod answers;
 mod bodies;
 mod charged;
+#[cfg(feature = "decompression")]
+mod coded;
 mod dead_route;
 mod events;
 mod gate;

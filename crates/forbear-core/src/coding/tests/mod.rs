@@ -1,0 +1,6 @@
+mod any_bytes;
+mod broken;
+mod coded;
+mod encode;
+mod frames;
+mod names;
