@@ -5,6 +5,7 @@
 mod acme;
 mod buckets;
 mod presets;
+mod streams;
 
 const HANDBOOK: &str = include_str!("../../docs/vendors.md");
 

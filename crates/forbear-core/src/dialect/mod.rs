@@ -160,6 +160,13 @@ impl Dialect {
         read::read(self.rules(), status, headers, Some(body), wall)
     }
 
+    /// When a look at the body of such a response has seen enough: of a stream of events its first. The look's other bounds
+    /// hold besides.
+    #[must_use]
+    pub fn enough(headers: &HeaderMap) -> fn(&[u8]) -> bool {
+        if read::is_event_stream(headers) { |seen| read::first_event(seen).is_some() } else { |_| false }
+    }
+
     /// The bucket that the vendor counted a request in, where it names one in the head of its answer.
     #[must_use]
     pub fn bucket(&self, headers: &HeaderMap, wall: SystemTime) -> Option<Box<str>> {

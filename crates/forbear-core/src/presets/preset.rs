@@ -70,6 +70,13 @@ impl Preset {
         self.compiled.dialect.clone()
     }
 
+    /// The same, looking into streams of server-sent events as well: at the first event of each, which is waited for as any
+    /// [look at a body](Dialect) is.
+    #[must_use]
+    pub fn event_streams(&self) -> Dialect {
+        self.compiled.words.clone().event_streams().build().unwrap_or_else(|_| self.dialect())
+    }
+
     /// Its hosts. None where they are the user's own, as a proxy's or a shop's are.
     pub fn hosts(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.compiled.words.hosts.0.iter().map(String::as_str)

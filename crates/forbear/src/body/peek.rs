@@ -42,6 +42,7 @@ where
     /// Bytes of the body that are still looked at.
     left: usize,
     until: Until,
+    enough: fn(&[u8]) -> bool,
 }
 
 impl<RB: Body> Peek<RB> {
@@ -58,7 +59,13 @@ impl<RB: Body> Peek<RB> {
     pub fn decoded(body: RB, decoder: Decoder, deadline: Instant) -> Self {
         let cold = Some(Box::pin(Cold::new(body)));
         let left = decoder.left();
-        Self { cold, decoder: Some(Box::new(decoder)), left, until: Until::new(deadline) }
+        Self { cold, decoder: Some(Box::new(decoder)), left, until: Until::new(deadline), enough: |_| false }
+    }
+
+    /// Ends the look once `enough` says so of what is seen.
+    pub fn enough(mut self, enough: fn(&[u8]) -> bool) -> Self {
+        self.enough = enough;
+        self
     }
 }
 
@@ -73,6 +80,7 @@ impl<RB: Body> Future for Peek<RB> {
         while this.left > 0 {
             let left = &mut this.left;
             match cold.as_mut().poll_hold(cx, |data| look(data, left, &mut decoder)) {
+                Poll::Ready(true) if (this.enough)(decoder.bytes()) => break,
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => break,
                 Poll::Pending if this.until.poll(cx).is_ready() => break,

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use forbear_core::coding::Decoder;
-use forbear_core::dialect::{Reading, Verdict};
+use forbear_core::dialect::{Dialect, Reading, Verdict};
 use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Gate, Observed, Outcome};
 use forbear_core::signal::{Scope, Signal as Said};
@@ -87,6 +87,7 @@ pub(super) fn judge<RB: Body>(
     let reading = origin.dialect.read_head(status, response.headers(), wall);
     let wanted = origin.dialect.wants_body(&reading) && !response.body().is_end_stream();
     let decoder = if wanted { Decoder::for_headers(response.headers()) } else { None };
+    let enough = Dialect::enough(response.headers());
     let (head, body) = response.into_parts();
     let look_at = Box::new(Look { head, reading, wall, effective });
     let Some(decoder) = decoder else {
@@ -96,7 +97,8 @@ pub(super) fn judge<RB: Body>(
         let from = Answerer::of(look_at.effective.as_ref(), origin);
         admitted.will_settle(Unsettled::new(signal, from));
     }
-    Judged::Look(Peek::decoded(body, decoder, look_until()), look_at)
+    let peek = Peek::decoded(body, decoder, look_until()).enough(enough);
+    Judged::Look(peek, look_at)
 }
 
 /// A look ends with the budget, so that the vendor's answer is still returned.

@@ -114,7 +114,7 @@ fn walk<T>(
 
 /// The data of the first event of a stream of server-sent events (WHATWG HTML section 9.2.6); `None` while it is not
 /// whole.
-pub(super) fn first_event(stream: &[u8]) -> Option<Vec<u8>> {
+pub(in crate::dialect) fn first_event(stream: &[u8]) -> Option<Vec<u8>> {
     let stream = stream.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stream);
     let mut data: Option<Vec<u8>> = None;
     let mut rest = stream;

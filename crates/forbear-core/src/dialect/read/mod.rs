@@ -12,7 +12,8 @@ use std::time::SystemTime;
 use http::StatusCode;
 use http::header::{self, HeaderMap};
 
-use body::{Body, first_event};
+use body::Body;
+pub(super) use body::first_event;
 use delay::{Found, advertised};
 use dimensions::LONGEST_NAME;
 use find::Seen;
@@ -236,7 +237,7 @@ fn wants_body(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: &[Quot
     false
 }
 
-fn is_event_stream(headers: &HeaderMap) -> bool {
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).map(http::HeaderValue::as_bytes).unwrap_or_default();
     kind.get(..17).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"))
 }
