@@ -109,6 +109,10 @@ fn fields(
             continue;
         };
         let limit = limits.get(at).and_then(|element| number(element));
+        // A limit below zero is a vendor that does not know.
+        if limit.is_some_and(|(limit, _)| limit < 0.0) {
+            continue;
+        }
         let reset_at = if resets.len() == left.len() {
             resets.get(at).copied().flatten()
         } else {

@@ -252,6 +252,21 @@ fn a_name_may_stand_before_what_remains() {
 }
 
 #[test]
+fn a_limit_below_zero_is_none() {
+    let dialect = toml(
+        r#"
+        [[dimension]]
+        remaining = "x-left"
+        limit = "x-all"
+        name = "calls"
+        "#,
+    );
+    let limit = |all: &'static str| signal(&dialect, 429, &[("x-left", "-1"), ("x-all", all)], "").limit;
+    assert_eq!(limit("-1"), None);
+    assert_eq!(limit("60").as_deref(), Some("calls"));
+}
+
+#[test]
 fn every_dimension_of_a_pattern_is_read_and_the_longest_exhausted_reset_counts() {
     let dialect = toml(
         r#"
