@@ -144,17 +144,24 @@ fn json_pointer(pointer: &str, key: &str) -> Result<Pointer, InvalidDialect> {
 }
 
 fn xml_path(path: &str, key: &str) -> Result<Path, InvalidDialect> {
-    let names: Box<[Box<str>]> = path.split('/').map(Into::into).collect();
+    let (elements, attribute) = match path.split_once("/@") {
+        Some((elements, attribute)) => (elements, Some(attribute)),
+        None => (path, None),
+    };
     let wrong =
-        |name: &str| name.is_empty() || name.contains(|c: char| c.is_whitespace() || "<>*".contains(c));
-    if names.iter().any(|name| wrong(name)) {
+        |name: &str| name.is_empty() || name.contains(|c: char| c.is_whitespace() || "<>*@/".contains(c));
+    if elements.split('/').any(wrong) || attribute.is_some_and(wrong) {
         return Err(InvalidDialect::new(
             key,
             path,
-            "is no path of elements: use names with `/` between them, such as `Error/Code`",
+            "is no path of elements: use names with `/` between them, such as `Error/Code`, or `error/@code` for an attribute",
         ));
     }
-    Ok(Path { text: path.into(), names })
+    Ok(Path {
+        text: path.into(),
+        names: elements.split('/').map(Into::into).collect(),
+        attribute: attribute.map(Into::into),
+    })
 }
 
 fn has_test(keys: &Keys) -> bool {

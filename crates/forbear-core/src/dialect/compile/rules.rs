@@ -90,7 +90,7 @@ pub(in crate::dialect) enum Test {
 }
 
 /// Where a word stands.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(in crate::dialect) struct Value {
     pub(in crate::dialect) place: At,
     pub(in crate::dialect) after: Option<Box<str>>,
@@ -100,7 +100,7 @@ pub(in crate::dialect) struct Value {
     pub(in crate::dialect) lower_case: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(in crate::dialect) enum At {
     Constant(Box<str>),
     Header(HeaderName),
@@ -119,24 +119,26 @@ impl Value {
 }
 
 /// A JSON pointer whose segment `*` is any.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(in crate::dialect) struct Pointer {
     /// As it was written, for evidence.
     pub(in crate::dialect) text: Box<str>,
     pub(in crate::dialect) segments: Box<[Segment]>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(in crate::dialect) enum Segment {
     Any,
     Key(Box<str>),
 }
 
 /// The end of a path of elements.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(in crate::dialect) struct Path {
     pub(in crate::dialect) text: Box<str>,
     pub(in crate::dialect) names: Box<[Box<str>]>,
+    /// An attribute of the last element, rather than its words.
+    pub(in crate::dialect) attribute: Option<Box<str>>,
 }
 
 /// Where a delay may stand.

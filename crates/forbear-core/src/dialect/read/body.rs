@@ -1,6 +1,7 @@
 use std::cell::OnceCell;
 
-use quick_xml::events::Event;
+use quick_xml::XmlVersion;
+use quick_xml::events::{BytesStart, Event};
 
 use crate::dialect::compile::{Path, Pointer, Segment};
 
@@ -42,7 +43,20 @@ impl<'b> Body<'b> {
         let mut open: Vec<(String, String)> = Vec::new();
         loop {
             match reader.read_event().ok()? {
-                Event::Start(start) => open.push((start.local_name().into_inner().to_owned(), String::new())),
+                Event::Start(start) => {
+                    open.push((start.local_name().into_inner().to_owned(), String::new()));
+                    if let Some(answer) = attribute(&start, &open, path).and_then(|words| each(&words)) {
+                        return Some(answer);
+                    }
+                }
+                Event::Empty(start) => {
+                    open.push((start.local_name().into_inner().to_owned(), String::new()));
+                    let found = attribute(&start, &open, path);
+                    open.pop();
+                    if let Some(answer) = found.and_then(|words| each(&words)) {
+                        return Some(answer);
+                    }
+                }
                 Event::Text(words) => {
                     if let Some((_, text)) = open.last_mut() {
                         text.push_str(&words);
@@ -54,7 +68,7 @@ impl<'b> Body<'b> {
                     }
                 }
                 Event::End(_) => {
-                    let found = ends_in(&open, path);
+                    let found = path.attribute.is_none() && ends_in(&open, path);
                     let (_, text) = open.pop()?;
                     if let Some(answer) = found.then(|| each(text.trim())).flatten() {
                         return Some(answer);
@@ -65,6 +79,13 @@ impl<'b> Body<'b> {
             }
         }
     }
+}
+
+/// The words of the attribute that `path` names, where the element that was opened last is the one it leads to.
+fn attribute(start: &BytesStart<'_>, open: &[(String, String)], path: &Path) -> Option<String> {
+    let wanted = path.attribute.as_deref().filter(|_| ends_in(open, path))?;
+    let attribute = start.try_get_attribute(wanted).ok()??;
+    attribute.normalized_value(XmlVersion::Implicit1_0).ok().map(std::borrow::Cow::into_owned)
 }
 
 fn ends_in(open: &[(String, String)], path: &Path) -> bool {

@@ -31,7 +31,7 @@ fn read_one(dimension: &Dimension, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
         Told::Reader(reader, field) => {
             let before = quotas.len();
             readers::read(*reader, field, seen, quotas);
-            if let Some((name, _)) = seen.first(&dimension.name, LONGEST_NAME) {
+            if let Some((name, _)) = seen.first(&dimension.name, &[], LONGEST_NAME) {
                 for quota in quotas.iter_mut().skip(before) {
                     quota.name = Some(name.as_str().into());
                 }
@@ -40,7 +40,7 @@ fn read_one(dimension: &Dimension, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
         Told::Fields { remaining: Field::Named(remaining), limit, reset, policy } => {
             let limit = named(limit.as_ref());
             let reset = reset.as_ref().and_then(|(field, form)| Some((named(Some(field))?, *form)));
-            let name = seen.first(&dimension.name, LONGEST_NAME).map(|(name, _)| name);
+            let name = seen.first(&dimension.name, &[], LONGEST_NAME).map(|(name, _)| name);
             fields(seen, remaining, limit, reset, policy.as_ref(), name.as_deref(), quotas);
         }
         Told::Fields { remaining: Field::Pattern { before, behind }, limit, reset, .. } => {
@@ -102,10 +102,17 @@ fn fields(
         policy.map(|policy| elements(seen.headers, policy).collect()).unwrap_or_default();
     let resets = reset.map(|(reset, form)| resets(seen, reset, form)).unwrap_or_default();
     for (at, element) in left.iter().enumerate() {
+        let named = name_and_number(element);
+        let element = named.as_ref().map_or(*element, |(_, numbers)| *numbers);
+        let told = named.map(|(told, _)| told);
         let Some((remaining_number, window)) = number(element) else {
             continue;
         };
         let limit = limits.get(at).and_then(|element| number(element));
+        // A limit below zero is a vendor that does not know.
+        if limit.is_some_and(|(limit, _)| limit < 0.0) {
+            continue;
+        }
         let reset_at = if resets.len() == left.len() {
             resets.get(at).copied().flatten()
         } else {
@@ -115,7 +122,12 @@ fn fields(
         let reset_told =
             reset.filter(|_| reset_at.is_some()).map(|(header, _)| line(seen.headers.get(header), header));
         quotas.push(Quota {
-            name: policy.as_deref().or(name).filter(|name| !name.is_empty()).map(Into::into),
+            name: told
+                .as_deref()
+                .or(policy.as_deref())
+                .or(name)
+                .filter(|name| !name.is_empty())
+                .map(Into::into),
             limit: limit.map(|(limit, _)| whole(limit)),
             remaining: Some(whole(remaining_number)),
             reset: reset_at,
@@ -138,6 +150,17 @@ fn resets(seen: &Seen<'_>, header: &HeaderName, form: Form) -> Vec<Option<Delay>
         }
     }
     seen.headers.get_all(header).iter().map(|line| form.read(line.as_bytes(), &seen.receipt)).collect()
+}
+
+/// `Microsoft.Compute/HighCostGet3Min;107`, where the name stands before the number.
+fn name_and_number(element: &[u8]) -> Option<(String, &[u8])> {
+    let at = element.iter().position(|byte| *byte == b';')?;
+    let (name, behind) = element.split_at_checked(at)?;
+    let numbers = behind.get(1..)?;
+    if number(name).is_some() || number(numbers).is_none() {
+        return None;
+    }
+    Some((clean(&String::from_utf8_lossy(name), LONGEST_NAME), numbers))
 }
 
 /// A decimal, negative too, and the window in seconds behind it: `100;w=21600`.

@@ -35,12 +35,20 @@ impl Seen<'_> {
         }
     }
 
-    /// The first words of one of `values`, cleaned, and where they stood.
-    pub(super) fn first(&self, values: &[Value], most: usize) -> Option<(String, Option<Evidence>)> {
+    /// The first words of one of `values`, cleaned, and where they stood. Of several words at a place that a condition in
+    /// `when` asks for too, those that met it.
+    pub(super) fn first(
+        &self,
+        values: &[Value],
+        when: &[Condition],
+        most: usize,
+    ) -> Option<(String, Option<Evidence>)> {
         values.iter().find_map(|value| {
-            self.each(value, |words| {
-                let words = clean(words, most);
-                (!words.is_empty()).then(|| {
+            let condition = when.iter().find(|condition| condition.value == *value);
+            self.each(value, |found| {
+                let words = clean(found, most);
+                let met = condition.is_none_or(|condition| self.passes(condition, found));
+                (met && !words.is_empty()).then(|| {
                     let stood = (!matches!(value.place, At::Constant(_))).then(|| evidence(value, &words));
                     (words, stood)
                 })

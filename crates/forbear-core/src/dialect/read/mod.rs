@@ -18,7 +18,7 @@ use delay::{Found, advertised};
 use dimensions::LONGEST_NAME;
 use find::Seen;
 
-use super::compile::{Rule, Rules, Value, Wait};
+use super::compile::{Condition, Rule, Rules, Value, Wait};
 use super::{Quota, Reading, Verdict};
 use crate::signal::hint::Receipt;
 use crate::signal::{Class, Delay, Evidence, Reason, Signal, clean};
@@ -61,7 +61,9 @@ fn by_rules(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: Vec<Quot
         if rule.limited {
             return limited(rules, rule, status, seen, quotas, found.as_ref());
         }
-        let reason = seen.first(&rule.reason, Reason::MAX).and_then(|(reason, _)| Reason::cleaned(&reason));
+        let reason = seen
+            .first(&rule.reason, &rule.when, Reason::MAX)
+            .and_then(|(reason, _)| Reason::cleaned(&reason));
         return unlimited(rules, status, seen, quotas, reason);
     }
     unlimited(rules, status, seen, quotas, None)
@@ -77,7 +79,7 @@ fn limited(
 ) -> Reading {
     let own = if rule.reason.is_empty() { &rules.reason } else { &rule.reason };
     let mut evidence = Vec::new();
-    let reason = match seen.first(own, Reason::MAX) {
+    let reason = match seen.first(own, &rule.when, Reason::MAX) {
         Some((reason, stood)) => {
             evidence.extend(stood);
             Reason::cleaned(&reason)
@@ -95,7 +97,7 @@ fn limited(
     dedup(&mut evidence);
     let mut signal = Signal::new(class, status);
     signal.delay = delay;
-    signal.limit = limit(rules, &rule.scope, seen, &quotas);
+    signal.limit = limit(rules, &rule.scope, &rule.when, seen, &quotas);
     signal.scope = rule.of.or(rules.of).unwrap_or_default();
     signal.reason = reason;
     signal.retryable = rule.retryable.unwrap_or(signal.retryable);
@@ -138,7 +140,7 @@ fn unlimited(
         (status == StatusCode::ACCEPTED && delay.is_some()).then(|| Reason::from_static("poll-interval"))
     });
     let verdict = if seen.receipt.aged() { Verdict::Neutral } else { Verdict::unclassified(status) };
-    let limit = if quotas.is_empty() { None } else { limit(rules, &[], seen, &quotas) };
+    let limit = if quotas.is_empty() { None } else { limit(rules, &[], &[], seen, &quotas) };
     let mut evidence: Vec<Evidence> = found.into_iter().map(|found| found.evidence).collect();
     evidence.extend(quotas.iter().map(|quota| quota.evidence.clone()));
     dedup(&mut evidence);
@@ -187,8 +189,14 @@ fn by_length(rules: &Rules, reason: &Reason, delay: Option<Delay>) -> Class {
 
 /// What is limited: the rule's word for it, else the names of what is exhausted, else of what alone is told of, else the
 /// dialect's word.
-fn limit(rules: &Rules, own: &[Value], seen: &Seen<'_>, quotas: &[Quota]) -> Option<Box<str>> {
-    if let Some((name, _)) = seen.first(own, LONGEST_NAME) {
+fn limit(
+    rules: &Rules,
+    own: &[Value],
+    when: &[Condition],
+    seen: &Seen<'_>,
+    quotas: &[Quota],
+) -> Option<Box<str>> {
+    if let Some((name, _)) = seen.first(own, when, LONGEST_NAME) {
         return Some(name.into());
     }
     let mut names: Vec<&str> = exhausted(quotas).filter_map(|quota| quota.name.as_deref()).collect();
@@ -199,7 +207,7 @@ fn limit(rules: &Rules, own: &[Value], seen: &Seen<'_>, quotas: &[Quota]) -> Opt
     names.sort_unstable();
     names.dedup();
     if names.is_empty() {
-        return seen.first(&rules.scope, LONGEST_NAME).map(|(name, _)| name.into());
+        return seen.first(&rules.scope, when, LONGEST_NAME).map(|(name, _)| name.into());
     }
     Some(clean(&names.join(","), LONGEST_NAME).into())
 }
@@ -248,5 +256,5 @@ pub(super) fn bucket(rules: &Rules, headers: &HeaderMap, wall: SystemTime) -> Op
         return None;
     }
     let seen = Seen { headers, body: Body::new(None), receipt: Receipt::new(headers, wall) };
-    seen.first(&rules.bucket, LONGEST_NAME).map(|(name, _)| name.into())
+    seen.first(&rules.bucket, &[], LONGEST_NAME).map(|(name, _)| name.into())
 }

@@ -41,7 +41,7 @@ pub enum Reader {
 impl Dimension {
     /// A dimension with this header for what remains. `{}` in the names of its headers stands for the dimension's name, and
     /// there is one for every header that fits: `x-ratelimit-remaining-{}`. What remains may be a decimal, and may have
-    /// parameters behind a `;`. Folded lines are paired by their place in the list.
+    /// parameters behind a `;`, or its name before one. Folded lines are paired by their place in the list.
     #[must_use]
     pub fn remaining(header: impl Into<String>) -> Self {
         Self { remaining: Some(header.into()), ..Self::default() }

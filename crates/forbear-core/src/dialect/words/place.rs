@@ -66,7 +66,8 @@ impl Place {
         Self::of(Keys { header: Some(name.into()), json: Some(pointer.into()), ..Keys::default() })
     }
 
-    /// The text of an element of an XML body, by the end of its path: `Error/Code` is every `Code` in an `Error`.
+    /// The text of an element of an XML body, by the end of its path: `Error/Code` is every `Code` in an `Error`, and
+    /// `Error/@code` the attribute of that name.
     #[must_use]
     pub fn xml(path: impl Into<String>) -> Self {
         Self::of(Keys { xml: Some(path.into()), ..Keys::default() })

@@ -92,7 +92,7 @@ mod tests {
             let text = format!("{h}h{m}m{s}.{ms:03}s");
             let expected = [(h, 3_600_000), (m, 60_000), (s, 1_000), (ms, 1)]
                 .into_iter()
-                .map(|(number, millis)| Duration::from_millis(number) * millis)
+                .map(|(number, millis)| Duration::from_millis(number).saturating_mul(millis))
                 .sum();
             prop_assert_eq!(go_duration(text.as_bytes()), Some(expected));
         }
