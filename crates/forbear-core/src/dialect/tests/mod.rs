@@ -1,5 +1,6 @@
 mod body;
 mod head;
+mod places;
 mod words;
 
 use std::time::SystemTime;
