@@ -104,18 +104,17 @@ impl<RB: Body> fmt::Debug for Peek<RB> {
     }
 }
 
-/// Shows up to `left` bytes of `data` to `decoder` without consuming them. False where it has seen enough, or bytes in
-/// between cannot be seen, after which any more would be out of place.
+/// Shows `data` to `decoder` without consuming it. False where that has seen enough, or bytes in between cannot be seen,
+/// after which any more would be out of place.
 fn look(data: &impl Buf, left: &mut usize, decoder: &mut Decoder) -> bool {
     let mut pieces = [IoSlice::new(&[]); PIECES];
     let filled = data.chunks_vectored(&mut pieces);
-    let mut wanted = data.remaining().min(*left);
-    *left = left.saturating_sub(wanted.max(1));
+    let mut hidden = data.remaining();
+    *left = left.saturating_sub(hidden.max(1));
     let mut progress = Progress::More;
     for piece in pieces.iter().take(filled) {
-        let piece = piece.get(..wanted).unwrap_or(piece);
         progress = decoder.push(piece);
-        wanted = wanted.saturating_sub(piece.len());
+        hidden = hidden.saturating_sub(piece.len());
     }
-    wanted == 0 && progress == Progress::More
+    hidden == 0 && progress == Progress::More
 }
