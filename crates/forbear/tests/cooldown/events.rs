@@ -1,14 +1,14 @@
 //! What an operator is told: one WARN per strike, one INFO per recovery.
 
+use std::cell::RefCell;
 use std::fmt::Debug;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use futures_util::FutureExt;
 use tokio::time::sleep;
 use tower::ServiceExt;
 use tracing::field::{Field, Visit};
-use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::common::{Client, MS, SECOND, answer, get, limited, panics_in_call};
@@ -18,16 +18,32 @@ use crate::{URL, families, service};
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 
+thread_local! {
+    /// Who listens on this thread.
+    static TOLD: RefCell<Option<Told>> = const { RefCell::new(None) };
+}
+
 impl Told {
-    /// Listens on this thread until the guard is dropped.
-    fn listen(&self) -> DefaultGuard {
-        tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()))
+    /// Listens on this thread, to the end of its test.
+    fn listen(&self) {
+        // One subscriber for the process: with one per thread, tracing may remember from a thread that has none that
+        // nobody is interested in an event.
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| {
+            if tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Tell)).is_ok() {
+                tracing::callsite::rebuild_interest_cache();
+            }
+        });
+        TOLD.set(Some(self.clone()));
     }
 
     fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
+
+/// Tells each event to who listens on its thread.
+struct Tell;
 
 struct Line(String);
 
@@ -46,12 +62,16 @@ impl Visit for Line {
     }
 }
 
-impl<S: tracing::Subscriber> Layer<S> for Told {
+impl<S: tracing::Subscriber> Layer<S> for Tell {
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
         if event.metadata().target().starts_with("forbear") {
             let mut line = Line(event.metadata().level().to_string());
             event.record(&mut line);
-            self.0.lock().unwrap().push(line.0);
+            TOLD.with_borrow(|told| {
+                if let Some(told) = told {
+                    told.0.lock().unwrap().push(line.0);
+                }
+            });
         }
     }
 }
@@ -59,7 +79,7 @@ impl<S: tracing::Subscriber> Layer<S> for Told {
 #[tokio::test(start_paused = true)]
 async fn one_warning_per_strike_and_one_notice_per_recovery() {
     let told = Told::default();
-    let _listening = told.listen();
+    told.listen();
     let (families, client) = (families(), Client::new([limited(429, 5).delay(MS)]));
     let calls =
         (0..10).map(|_| service(&families, client.clone()).oneshot(get("http://vendor.test/a?key=1")));
@@ -97,7 +117,7 @@ async fn one_warning_per_strike_and_one_notice_per_recovery() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_call_is_not_taken_for_an_accepted_attempt() {
     let told = Told::default();
-    let _listening = told.listen();
+    told.listen();
     let (families, client) = (families(), Client::new([panics_in_call(), limited(429, 5)]));
     let call = AssertUnwindSafe(service(&families, client.clone()).oneshot(get(URL)));
     assert!(call.catch_unwind().await.is_err());
