@@ -60,4 +60,4 @@ pub use place::{Grant, Place, Turn};
 pub use settings::GateSettings;
 pub use ticket::Ticket;
 pub use totals::Totals;
-pub use view::{Phase, View};
+pub use view::{Closed, Phase, View};

@@ -25,6 +25,19 @@ pub enum Phase {
     Paused,
 }
 
+/// How closed a gate is; what lets less through is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Closed {
+    /// Not at all.
+    Open,
+    /// It lets callers through at a pace.
+    Recovering,
+    /// It lets one through.
+    Probing,
+    /// It lets nobody through before that time.
+    Cooling(Monotonic),
+}
+
 /// What an operator is shown of a gate.
 #[derive(Debug, Clone)]
 pub struct View {
@@ -81,6 +94,21 @@ impl Gate {
             state.view(now)
         });
         (View { attempts: self.served(0, now).total, ..view }, events)
+    }
+
+    /// How closed it is at `now`. Looks and changes nothing; an open one costs an atomic load.
+    #[must_use]
+    pub fn closed(&self, now: Monotonic) -> Closed {
+        if self.is_open() {
+            return Closed::Open;
+        }
+        let state = self.lock();
+        match &state.phase {
+            state::Phase::Cooling if now < state.cooldown.until => Closed::Cooling(state.cooldown.until),
+            state::Phase::Cooling | state::Phase::Probing => Closed::Probing,
+            state::Phase::Recovering(recovery) if !recovery.over(now) => Closed::Recovering,
+            state::Phase::Recovering(_) | state::Phase::Open => Closed::Open,
+        }
     }
 }
 

@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+mod closed;
 mod cooldown_length;
 mod faults;
 mod merge;

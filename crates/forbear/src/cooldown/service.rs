@@ -90,7 +90,7 @@ where
                 return CooldownFuture::sent(self.inner.call(request), admitted, origin.in_shadow(shadow));
             }
         };
-        let Whose { counted, part, suspect } = whose(&request, member);
+        let Whose { counted, part, suspect } = whose(&request, member, now);
         let origin = Origin {
             uri: request.uri().clone(),
             families,
@@ -138,13 +138,13 @@ fn unobserved<B>(request: &Request<B>, families: FamiliesId) -> Origin {
 
 /// Whose limit a request counts against: by credential, as it says itself, else as its family reads a header.
 #[inline]
-fn whose<B>(request: &Request<B>, member: &Member) -> Whose {
+fn whose<B>(request: &Request<B>, member: &Member, now: Monotonic) -> Whose {
     let by_header = || {
         let header = member.partition_header.as_ref()?;
         request.headers().get(header).map(Partition::of)
     };
     let route = || Some(Partition::of_template(request.method(), request.uri().path()));
-    Whose::of(member, request.uri().path(), || stated(request).or_else(by_header), route)
+    Whose::of(member, request.uri().path(), || stated(request).or_else(by_header), route, now)
 }
 
 #[inline]

@@ -38,6 +38,7 @@ impl Whose {
         path: &str,
         partition: impl FnOnce() -> Option<Partition>,
         route: impl FnOnce() -> Option<Partition>,
+        now: Monotonic,
     ) -> Self {
         let mut suspect = false;
         if member.gate.has_suspects()
@@ -46,7 +47,8 @@ impl Whose {
             // A route that is apart from its family is a part of it like any other.
             if gate.is_some() {
                 let counted = Counted { partition: Some(route), per_partition: true, route: None };
-                return Self { counted, part: gate, suspect: true };
+                let credential = partition().and_then(|partition| member.gate.partition(partition));
+                return Self { counted, part: most_closed([credential, gate], now), suspect: true };
             }
             suspect = true;
         }
@@ -56,23 +58,19 @@ impl Whose {
             && let Some(route) = route()
         {
             let counted = Counted { route: Some(route), ..counted };
-            return Self { part: counted.narrowest(&member.gate, route), counted, suspect };
+            return Self { part: counted.narrowest(&member.gate, route, now), counted, suspect };
         }
         Self { counted, part: partition.and_then(|partition| member.gate.partition(partition)), suspect }
     }
 }
 
 impl Counted {
-    /// Of the parts that an attempt counts in, its bucket, its route and its credential, the first that is closed: nobody may
-    /// pass that. Where all are open, the first that there is.
+    /// Of the parts that an attempt counts in, its bucket, its route and its credential, the one that is closed most.
     #[cold]
-    fn narrowest(&self, family: &Gate, route: Partition) -> Option<Arc<Gate>> {
+    fn narrowest(&self, family: &Gate, route: Partition, now: Monotonic) -> Option<Arc<Gate>> {
         let bucket = family.bucket(route, self.partition);
-        let parts = [bucket, Some(route.within(self.partition)), self.partition];
-        let mut gates: Vec<Arc<Gate>> =
-            parts.into_iter().flatten().filter_map(|part| family.partition(part)).collect();
-        let closed = gates.iter().position(|gate| !gate.is_open()).unwrap_or(0);
-        (!gates.is_empty()).then(|| gates.swap_remove(closed))
+        let parts = [self.partition, Some(route.within(self.partition)), bucket];
+        most_closed(parts.map(|part| part.and_then(|part| family.partition(part))), now)
     }
 
     /// The part of `family` that a signal is about, made where it has no gate. One about a part, of which nobody said which,
@@ -94,6 +92,11 @@ impl Counted {
             _ => None,
         }
     }
+}
+
+/// The gate that is closed most, of equals the last: nobody passes a part that cools by another that does not.
+fn most_closed<const N: usize>(gates: [Option<Arc<Gate>>; N], now: Monotonic) -> Option<Arc<Gate>> {
+    gates.into_iter().flatten().max_by_key(|gate| gate.closed(now))
 }
 
 /// Who does not let an attempt through, and why.

@@ -172,7 +172,7 @@ fn ask(gate: &FamilyGate, patience: &mut Patience) -> Result<Asked, Error> {
         priority: caller.priority,
         grant: grant.as_ref().map(Grant::id),
     };
-    let Whose { counted, part, suspect } = Whose::of(&member, gate.named(), || gate.partition, || None);
+    let Whose { counted, part, suspect } = Whose::of(&member, gate.named(), || gate.partition, || None, now);
     let asked = cooldown::admit(&member.gate, part.as_ref(), &ask, now);
     drop(grant);
     match asked {

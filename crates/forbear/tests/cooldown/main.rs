@@ -2,6 +2,7 @@
 
 mod answers;
 mod bodies;
+mod buckets;
 mod charged;
 #[cfg(feature = "decompression")]
 mod coded;
