@@ -47,9 +47,11 @@ fn policy(policy: &Policy<'_>, stood: &Stood, seen: &Seen<'_>) -> Option<Quota> 
     let mut name = clean(policy.name.as_str(), LONGEST_NAME);
     if let Some(key) = &policy.pk {
         let _ = write!(name, ";pk={}", base64(key));
+        // All of it is ASCII.
+        name.truncate(LONGEST_NAME);
     }
     Some(Quota {
-        name: Some(name.into()),
+        name: (!name.is_empty()).then(|| name.into()),
         limit: None,
         remaining,
         reset: reset.map(|reset| seen.receipt.relative(Duration::from_secs(reset))),

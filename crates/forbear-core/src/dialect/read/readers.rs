@@ -12,7 +12,7 @@ use crate::dialect::compile::Field;
 use crate::dialect::quota::{Quota, Stood};
 use crate::dialect::words::{Form, Reader};
 use crate::signal::hint::seconds;
-use crate::signal::{Delay, Evidence, Reason, clean};
+use crate::signal::{Evidence, Reason, clean};
 
 pub(super) fn read(reader: Reader, field: &Field, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
     if reader == Reader::ShopifyCost {
@@ -159,11 +159,13 @@ fn shopify_cost(seen: &Seen<'_>) -> Option<Quota> {
     let exhausted = requested > there;
     let wait = Duration::try_from_secs_f64(((requested - there) / rate * 1000.0).ceil() / 1000.0).ok();
     let value = format!("{there} of {requested}");
-    let delay = |duration| Delay { duration, absolute: false };
     Some(Quota {
         limit: Some(whole(most)),
         remaining: Some(whole(there)),
-        reset: wait.filter(|_| exhausted && requested <= most).map(rounded).map(delay),
+        reset: wait
+            .filter(|_| exhausted && requested <= most)
+            .map(rounded)
+            .map(|wait| seen.receipt.relative(wait)),
         exhausted,
         ..quota(Stood::Place(Evidence { source: "/extensions/cost".into(), value: value.into() }))
     })

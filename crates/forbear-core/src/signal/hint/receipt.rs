@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime};
 
 use http::header::{self, HeaderMap};
 
+use super::decimal::LONGEST;
 use super::{Delay, UnixTime, elements, http_date, seconds, trim_ows};
 
 /// The circumstances in which a response was received: what its delays count from.
@@ -36,9 +37,9 @@ impl<'h> Receipt<'h> {
         !self.age.is_zero()
     }
 
-    /// What is left of a delay that was relative when the response was made.
+    /// What is left of a delay that was relative when the response was made; one that is too long saturates.
     pub(crate) fn relative(&self, delay: Duration) -> Delay {
-        Delay { duration: delay.saturating_sub(self.age), absolute: false }
+        Delay { duration: delay.min(LONGEST).saturating_sub(self.age), absolute: false }
     }
 
     /// The time until an HTTP date; zero where it is past.
