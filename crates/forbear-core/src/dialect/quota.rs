@@ -1,8 +1,11 @@
 use std::time::Duration;
 
+use http::header::{HeaderName, HeaderValue};
+
 use serde::Serialize;
 
-use crate::signal::{Delay, Evidence, Reason};
+use crate::signal::hint::trim_ows;
+use crate::signal::{Delay, Evidence, Reason, clean, lossy};
 
 /// What a response tells of one thing that its vendor counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +25,31 @@ pub struct Quota {
     pub exhausted: bool,
     /// Why, where the vendor says.
     pub(super) reason: Option<Reason>,
-    pub(super) evidence: Evidence,
+    pub(super) stood: Stood,
     /// Where the reset stood, if not beside what remains.
-    pub(super) reset_told: Option<Evidence>,
+    pub(super) reset_stood: Option<Stood>,
+}
+
+/// Where a quota stood. Its words are put together where they are asked for: most of what is told is not exhausted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stood {
+    /// In a line of this header.
+    Line(HeaderName, Option<HeaderValue>),
+    /// At a place that is no header.
+    Place(Evidence),
+}
+
+impl Stood {
+    pub(super) fn evidence(&self) -> Evidence {
+        match self {
+            Self::Line(header, line) => {
+                let line = line.as_ref().map(HeaderValue::as_bytes).unwrap_or_default();
+                let value = clean(&lossy(trim_ows(line)), Reason::MAX);
+                Evidence { source: header.as_str().to_owned().into(), value: value.into() }
+            }
+            Self::Place(evidence) => evidence.clone(),
+        }
+    }
 }
 
 /// For people and programs: durations in milliseconds.

@@ -4,7 +4,7 @@ pub(crate) mod hint;
 mod reason;
 
 pub use reason::Reason;
-pub(crate) use reason::{clean, is_shown};
+pub(crate) use reason::{clean, is_shown, lossy, trim};
 
 use std::borrow::Cow;
 use std::fmt;

@@ -28,6 +28,11 @@ impl Reason {
         (!code.is_empty()).then_some(Self(Cow::Owned(code)))
     }
 
+    /// A reason in words that are [clean] and short enough already.
+    pub(crate) fn of_clean(words: String) -> Self {
+        Self(Cow::Owned(words))
+    }
+
     /// `status-429` and its like: the reason of a signal that said nothing but its status.
     #[must_use]
     pub fn of_status(status: StatusCode) -> Self {
@@ -54,10 +59,29 @@ pub(crate) fn is_shown(c: char) -> bool {
     !c.is_control() && !turns_or_hides
 }
 
+/// As `str::trim`, which looks for characters where there is mostly nothing to take away.
+pub(crate) fn trim(text: &str) -> &str {
+    match text.as_bytes() {
+        [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => text,
+        _ => text.trim(),
+    }
+}
+
+/// The text of a header's value or a body; what is no UTF-8 in it is replaced.
+pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    // The check alone is faster by far than a replacement that replaces nothing.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
 /// `words` without characters that [do not show](is_shown) and outer white space, cut at `most` bytes between two characters.
 pub(crate) fn clean(words: &str, most: usize) -> String {
-    let mut code = String::new();
-    for c in words.trim().chars().filter(|c| is_shown(*c)) {
+    let words = trim(words);
+    // What vendors mostly write needs no cleaning. Without an early end, which the compiler would keep.
+    if words.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte)) {
+        return words.get(..most).unwrap_or(words).to_owned();
+    }
+    let mut code = String::with_capacity(words.len().min(most));
+    for c in words.chars().filter(|c| is_shown(*c)) {
         if code.len().saturating_add(c.len_utf8()) > most {
             break;
         }

@@ -98,6 +98,26 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
+/// What `forbear explain` prints of one response: for people, and for programs.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// Without `--json`.
+    pub text: String,
+    /// With it; one line, without its end.
+    pub json: String,
+}
+
+/// What `forbear explain` prints of `input`, received at `now`.
+///
+/// # Errors
+/// Says why `input` is no response.
+pub fn explanation(dialect: &Dialect, input: &[u8], now: SystemTime) -> Result<Explanation, String> {
+    let response = response::parse(input).map_err(|error| error.to_string())?;
+    let explained = explain(dialect, &response, now);
+    Ok(Explanation { text: text::text(&explained), json: json::json(&explained.reading) })
+}
+
 fn explain<'a>(dialect: &'a Dialect, response: &'a Response, now: SystemTime) -> Explained<'a> {
     let (status, headers) = (response.status, &response.headers);
     let mut reading = dialect.read_head(status, headers, now);

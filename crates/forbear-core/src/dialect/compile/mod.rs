@@ -115,9 +115,11 @@ fn rule(words: &words::Rule, key: &str) -> Result<Rule, InvalidDialect> {
         }
     }
     let delay = words.delay.as_ref().map(|delay| waits(delay, &format!("{key}.delay"))).transpose()?;
+    let when = conditions(&words.when, &format!("{key}.when"))?;
     Ok(Rule {
         statuses: words.status.0.as_slice().into(),
-        when: conditions(&words.when, &format!("{key}.when"))?,
+        needs_body: when.iter().any(|when| when.value.in_body() && !matches!(when.test, Test::Absent)),
+        when,
         exhausted: words.exhausted,
         limited: words.limited,
         needs_delay: words.needs_delay,

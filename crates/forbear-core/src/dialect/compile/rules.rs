@@ -56,6 +56,8 @@ impl Statuses {
 pub(in crate::dialect) struct Rule {
     pub(in crate::dialect) statuses: Box<[u16]>,
     pub(in crate::dialect) when: Box<[Condition]>,
+    /// Whether it holds only where there is a body.
+    pub(in crate::dialect) needs_body: bool,
     pub(in crate::dialect) exhausted: Option<bool>,
     pub(in crate::dialect) limited: bool,
     pub(in crate::dialect) needs_delay: bool,

@@ -4,6 +4,7 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::dialect::compile::{Path, Pointer, Segment};
+use crate::signal::lossy;
 
 /// The first bytes of a decoded body, taken apart when a rule asks for that, and once.
 pub(super) struct Body<'b> {
@@ -14,6 +15,11 @@ pub(super) struct Body<'b> {
 impl<'b> Body<'b> {
     pub(super) fn new(bytes: Option<&'b [u8]>) -> Self {
         Self { bytes, json: OnceCell::new() }
+    }
+
+    /// Whether there is none, as while the head alone is read.
+    pub(super) fn is_none(&self) -> bool {
+        self.bytes.is_none()
     }
 
     /// The parser refuses what is nested deeper than 128 levels, so the size of the body bounds time, memory and stack.
@@ -28,7 +34,7 @@ impl<'b> Body<'b> {
 
     /// The words of the first `title` element.
     pub(super) fn title(&self) -> Option<String> {
-        let text = String::from_utf8_lossy(self.bytes?);
+        let text = lossy(self.bytes?);
         let open = find(&text, "<title")?;
         let (_, rest) = text.split_at_checked(open)?;
         let (_, rest) = rest.split_once('>')?;

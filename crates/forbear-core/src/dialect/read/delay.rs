@@ -5,7 +5,7 @@ use crate::dialect::Quota;
 use crate::dialect::compile::{At, Value, Wait};
 use crate::dialect::words::Form;
 use crate::signal::hint::{self, trim_ows};
-use crate::signal::{Delay, Evidence, Reason, clean};
+use crate::signal::{Delay, Evidence, Reason, clean, lossy};
 
 /// The standard headers, in the order in which they are asked.
 static HEADERS: [(HeaderName, Form); 4] = [
@@ -68,7 +68,7 @@ pub(super) fn advertised(waits: &[Wait], longest: bool, quotas: &[Quota], seen: 
 
 fn in_header(field: &HeaderName, form: Form, standard: bool, seen: &Seen<'_>) -> Option<Found> {
     let hint = hint::read(field, form, &seen.receipt)?;
-    let value = clean(&String::from_utf8_lossy(trim_ows(hint.line.as_bytes())), Reason::MAX);
+    let value = clean(&lossy(trim_ows(hint.line.as_bytes())), Reason::MAX);
     let source = if standard { field_name(field) } else { field.as_str().to_owned().into() };
     Some(Found {
         delay: hint.delay,
@@ -95,7 +95,7 @@ fn exhausted(quotas: &[Quota]) -> Option<Found> {
         delay: quota.reset,
         standard: false,
         dimension: true,
-        evidence: quota.reset_told.clone().unwrap_or_else(|| quota.evidence.clone()),
+        evidence: quota.reset_stood.as_ref().unwrap_or(&quota.stood).evidence(),
     })
 }
 

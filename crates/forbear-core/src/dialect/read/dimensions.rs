@@ -1,15 +1,15 @@
 use std::time::Duration;
 
 use http::HeaderValue;
-use http::header::HeaderName;
+use http::header::{GetAll, HeaderMap, HeaderName};
 
 use super::find::Seen;
 use super::readers;
-use crate::dialect::Quota;
 use crate::dialect::compile::{Dimension, Field, Told};
+use crate::dialect::quota::{Quota, Stood};
 use crate::dialect::words::Form;
-use crate::signal::hint::{elements, trim_ows};
-use crate::signal::{Delay, Evidence, Reason, clean};
+use crate::signal::hint::elements;
+use crate::signal::{Delay, clean, lossy};
 
 /// The longest name of a dimension, in bytes.
 pub(super) const LONGEST_NAME: usize = 128;
@@ -31,7 +31,7 @@ fn read_one(dimension: &Dimension, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
         Told::Reader(reader, field) => {
             let before = quotas.len();
             readers::read(*reader, field, seen, quotas);
-            if let Some((name, _)) = seen.first(&dimension.name, &[], LONGEST_NAME) {
+            if let Some(name) = seen.name(&dimension.name, &[], LONGEST_NAME) {
                 for quota in quotas.iter_mut().skip(before) {
                     quota.name = Some(name.as_str().into());
                 }
@@ -40,7 +40,10 @@ fn read_one(dimension: &Dimension, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
         Told::Fields { remaining: Field::Named(remaining), limit, reset, policy } => {
             let limit = named(limit.as_ref());
             let reset = reset.as_ref().and_then(|(field, form)| Some((named(Some(field))?, *form)));
-            let name = seen.first(&dimension.name, &[], LONGEST_NAME).map(|(name, _)| name);
+            if !seen.headers.contains_key(remaining) {
+                return;
+            }
+            let name = seen.name(&dimension.name, &[], LONGEST_NAME);
             fields(seen, remaining, limit, reset, policy.as_ref(), name.as_deref(), quotas);
         }
         Told::Fields { remaining: Field::Pattern { before, behind }, limit, reset, .. } => {
@@ -48,18 +51,13 @@ fn read_one(dimension: &Dimension, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
                 let Some(hole) = hole(header, before, behind) else {
                     continue;
                 };
-                let limit = limit.as_ref().and_then(|field| filled(field, hole));
-                let reset = reset.as_ref().and_then(|(field, form)| Some((filled(field, hole)?, *form)));
-                let name = clean(hole, LONGEST_NAME);
-                fields(
-                    seen,
-                    header,
-                    limit.as_ref(),
-                    reset.as_ref().map(|(name, form)| (name, *form)),
-                    None,
-                    Some(&name),
-                    quotas,
-                );
+                let limit = limit.as_ref().and_then(|field| filled(field, hole, seen.headers));
+                let reset = reset
+                    .as_ref()
+                    .and_then(|(field, form)| Some((filled(field, hole, seen.headers)?, *form)));
+                // A header's name needs no cleaning.
+                let name = hole.get(..LONGEST_NAME).unwrap_or(hole);
+                fields(seen, header, limit, reset, None, Some(name), quotas);
             }
         }
         Told::Fields { remaining: Field::Nowhere, .. } => {}
@@ -78,10 +76,15 @@ pub(super) fn hole<'h>(header: &'h HeaderName, before: &str, behind: &str) -> Op
     header.as_str().strip_prefix(before)?.strip_suffix(behind).filter(|hole| !hole.is_empty())
 }
 
-fn filled(field: &Field, hole: &str) -> Option<HeaderName> {
+/// The header that is there and has `hole` in the hole.
+fn filled<'s>(field: &'s Field, wanted: &str, headers: &'s HeaderMap) -> Option<&'s HeaderName> {
     match field {
-        Field::Named(name) => Some(name.clone()),
-        Field::Pattern { before, behind } => HeaderName::try_from(format!("{before}{hole}{behind}")).ok(),
+        Field::Named(name) => Some(name),
+        Field::Pattern { before, behind } => {
+            let length = before.len().saturating_add(wanted.len()).saturating_add(behind.len());
+            let mut fitting = headers.keys().filter(|header| header.as_str().len() == length);
+            fitting.find(|header| hole(header, before, behind) == Some(wanted))
+        }
         Field::Nowhere => None,
     }
 }
@@ -96,31 +99,34 @@ fn fields(
     name: Option<&str>,
     quotas: &mut Vec<Quota>,
 ) {
-    let left: Vec<&[u8]> = elements(seen.headers, remaining).collect();
-    let limits: Vec<&[u8]> = limit.map(|limit| elements(seen.headers, limit).collect()).unwrap_or_default();
-    let policies: Vec<&[u8]> =
-        policy.map(|policy| elements(seen.headers, policy).collect()).unwrap_or_default();
-    let resets = reset.map(|(reset, form)| resets(seen, reset, form)).unwrap_or_default();
-    for (at, element) in left.iter().enumerate() {
+    let left = seen.headers.get_all(remaining);
+    let of = |header: Option<&HeaderName>| {
+        header.map(|header| elements(&seen.headers.get_all(header))).into_iter().flatten()
+    };
+    let (mut limits, mut policies) = (of(limit), of(policy));
+    let reset = reset.map(|(header, form)| (header, seen.headers.get_all(header), form));
+    let resets = reset.as_ref().map_or(Resets::One(None), |(_, lines, form)| resets(seen, lines, *form));
+    let resets = resets.paired_with(elements(&left).count());
+    for (at, element) in elements(&left).enumerate() {
+        let (limit, policy) = (limits.next(), policies.next());
         let named = name_and_number(element);
-        let element = named.as_ref().map_or(*element, |(_, numbers)| *numbers);
+        let element = named.as_ref().map_or(element, |(_, numbers)| *numbers);
         let told = named.map(|(told, _)| told);
         let Some((remaining_number, window)) = number(element) else {
             continue;
         };
-        let limit = limits.get(at).and_then(|element| number(element));
+        let limit = limit.and_then(number);
         // A limit below zero is a vendor that does not know.
         if limit.is_some_and(|(limit, _)| limit < 0.0) {
             continue;
         }
-        let reset_at = if resets.len() == left.len() {
-            resets.get(at).copied().flatten()
-        } else {
-            resets.iter().copied().flatten().max()
+        let reset_at = match &resets {
+            Resets::One(reset) => *reset,
+            Resets::Many(resets) => resets.get(at).copied().flatten(),
         };
-        let policy = policies.get(at).map(|policy| clean(&String::from_utf8_lossy(policy), LONGEST_NAME));
-        let reset_told =
-            reset.filter(|_| reset_at.is_some()).map(|(header, _)| line(seen.headers.get(header), header));
+        let policy = policy.map(|policy| clean(&lossy(policy), LONGEST_NAME));
+        let exhausted = remaining_number <= 0.0;
+        let reset_told = reset.as_ref().filter(|_| exhausted && reset_at.is_some());
         quotas.push(Quota {
             name: told
                 .as_deref()
@@ -132,24 +138,47 @@ fn fields(
             remaining: Some(whole(remaining_number)),
             reset: reset_at,
             window: window.or(limit.and_then(|(_, window)| window)),
-            exhausted: remaining_number <= 0.0,
+            exhausted,
             reason: None,
-            evidence: line(seen.headers.get(remaining), remaining),
-            reset_told,
+            stood: stood(left.iter().next(), remaining),
+            reset_stood: reset_told.map(|(header, lines, _)| stood(lines.iter().next(), header)),
         });
     }
 }
 
-fn resets(seen: &Seen<'_>, header: &HeaderName, form: Form) -> Vec<Option<Delay>> {
-    if form.has_no_comma() {
-        // A date in a form that has commas is read whole below.
-        let read: Vec<_> =
-            elements(seen.headers, header).map(|element| form.read(element, &seen.receipt)).collect();
-        if read.iter().any(Option::is_some) {
-            return read;
+/// What the lines of a reset say.
+enum Resets {
+    /// One for all.
+    One(Option<Delay>),
+    /// One for each place.
+    Many(Vec<Option<Delay>>),
+}
+
+impl Resets {
+    /// Those for so many places. Where there are more of them, or fewer, nobody knows which is whose: the longest.
+    fn paired_with(self, places: usize) -> Self {
+        match self {
+            Self::Many(resets) if resets.len() != places => Self::One(resets.into_iter().flatten().max()),
+            resets => resets,
         }
     }
-    seen.headers.get_all(header).iter().map(|line| form.read(line.as_bytes(), &seen.receipt)).collect()
+}
+
+fn resets(seen: &Seen<'_>, lines: &GetAll<'_, HeaderValue>, form: Form) -> Resets {
+    let mut all = lines.iter();
+    if let (Some(line), None) = (all.next(), all.next())
+        && !line.as_bytes().contains(&b',')
+    {
+        return Resets::One(form.read(line.as_bytes(), &seen.receipt));
+    }
+    if form.has_no_comma() {
+        // A date in a form that has commas is read whole below.
+        let read: Vec<_> = elements(lines).map(|element| form.read(element, &seen.receipt)).collect();
+        if read.iter().any(Option::is_some) {
+            return Resets::Many(read);
+        }
+    }
+    Resets::Many(lines.iter().map(|line| form.read(line.as_bytes(), &seen.receipt)).collect())
 }
 
 /// `Microsoft.Compute/HighCostGet3Min;107`, where the name stands before the number.
@@ -160,11 +189,16 @@ fn name_and_number(element: &[u8]) -> Option<(String, &[u8])> {
     if number(name).is_some() || number(numbers).is_none() {
         return None;
     }
-    Some((clean(&String::from_utf8_lossy(name), LONGEST_NAME), numbers))
+    Some((clean(&lossy(name), LONGEST_NAME), numbers))
 }
 
 /// A decimal, negative too, and the window in seconds behind it: `100;w=21600`.
 fn number(element: &[u8]) -> Option<(f64, Option<Duration>)> {
+    if let 1..=15 = element.len()
+        && let Some(number) = small(element)
+    {
+        return Some((number, None));
+    }
     let text = std::str::from_utf8(element).ok()?;
     let mut parts = text.split(';').map(str::trim);
     let number = parts.next()?;
@@ -175,13 +209,22 @@ fn number(element: &[u8]) -> Option<(f64, Option<Duration>)> {
     Some((number, window))
 }
 
+/// Digits alone, few enough that a float holds them.
+#[expect(clippy::cast_precision_loss, reason = "fifteen digits are below 2⁵³")]
+fn small(digits: &[u8]) -> Option<f64> {
+    let number = digits.iter().try_fold(0_u64, |number, digit| {
+        let value = digit.is_ascii_digit().then(|| u64::from(digit.saturating_sub(b'0')))?;
+        Some(number.saturating_mul(10).saturating_add(value))
+    });
+    number.map(|number| number as f64)
+}
+
 /// Rounded down, zero where it is negative.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast from a float saturates")]
 fn whole(number: f64) -> u64 {
     number as u64
 }
 
-pub(super) fn line(line: Option<&HeaderValue>, header: &HeaderName) -> Evidence {
-    let value = line.map(|line| clean(&String::from_utf8_lossy(trim_ows(line.as_bytes())), Reason::MAX));
-    Evidence { source: header.as_str().to_owned().into(), value: value.unwrap_or_default().into() }
+pub(super) fn stood(line: Option<&HeaderValue>, header: &HeaderName) -> Stood {
+    Stood::Line(header.clone(), line.cloned())
 }

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use super::body::{Body, at_pointer};
 use crate::dialect::compile::{At, Condition, Test, Value};
 use crate::signal::hint::Receipt;
-use crate::signal::{Evidence, Reason, clean};
+use crate::signal::{Evidence, Reason, clean, lossy, trim};
 
 /// What a rule may look at.
 pub(super) struct Seen<'a> {
@@ -20,11 +20,9 @@ impl Seen<'_> {
         let mut each = |words: &str| each(&cut(value, words)?);
         match &value.place {
             At::Constant(words) => each(words),
-            At::Header(name) => self
-                .headers
-                .get_all(name)
-                .iter()
-                .find_map(|line| each(&String::from_utf8_lossy(line.as_bytes()))),
+            At::Header(name) => {
+                self.headers.get_all(name).iter().find_map(|line| each(&lossy(line.as_bytes())))
+            }
             At::Json(pointer) => at_pointer(self.body.json()?, pointer, &mut each),
             At::JsonInHeader(name, pointer) => self.headers.get_all(name).iter().find_map(|line| {
                 at_pointer(&serde_json::from_slice(line.as_bytes()).ok()?, pointer, &mut each)
@@ -43,15 +41,29 @@ impl Seen<'_> {
         when: &[Condition],
         most: usize,
     ) -> Option<(String, Option<Evidence>)> {
+        self.first_at(values, when, most).map(|(words, value)| {
+            let stood = (!matches!(value.place, At::Constant(_))).then(|| evidence(value, &words));
+            (words, stood)
+        })
+    }
+
+    /// The same words alone.
+    pub(super) fn name(&self, values: &[Value], when: &[Condition], most: usize) -> Option<String> {
+        self.first_at(values, when, most).map(|(words, _)| words)
+    }
+
+    fn first_at<'v>(
+        &self,
+        values: &'v [Value],
+        when: &[Condition],
+        most: usize,
+    ) -> Option<(String, &'v Value)> {
         values.iter().find_map(|value| {
             let condition = when.iter().find(|condition| condition.value == *value);
             self.each(value, |found| {
                 let words = clean(found, most);
                 let met = condition.is_none_or(|condition| self.passes(condition, found));
-                (met && !words.is_empty()).then(|| {
-                    let stood = (!matches!(value.place, At::Constant(_))).then(|| evidence(value, &words));
-                    (words, stood)
-                })
+                (met && !words.is_empty()).then_some((words, value))
             })
         })
     }
@@ -75,7 +87,7 @@ impl Seen<'_> {
     }
 
     fn passes(&self, condition: &Condition, found: &str) -> bool {
-        let found = found.trim();
+        let found = trim(found);
         match &condition.test {
             Test::Present => true,
             Test::Absent => false,

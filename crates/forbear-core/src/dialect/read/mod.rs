@@ -4,6 +4,7 @@ mod body;
 mod delay;
 mod dimensions;
 mod find;
+mod policies;
 mod ratelimit;
 mod readers;
 
@@ -50,6 +51,7 @@ fn by_rules(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: Vec<Quot
     let exhausted = quotas.iter().any(|quota| quota.exhausted);
     for rule in rules.rules.iter().filter(|rule| rule.statuses.contains(&status.as_u16())) {
         if rule.exhausted.is_some_and(|wanted| wanted != exhausted)
+            || rule.needs_body && seen.body.is_none()
             || !rule.when.iter().all(|when| seen.holds(when))
         {
             continue;
@@ -59,11 +61,9 @@ fn by_rules(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: Vec<Quot
             continue;
         }
         if rule.limited {
-            return limited(rules, rule, status, seen, quotas, found.as_ref());
+            return limited(rules, rule, status, seen, quotas, found);
         }
-        let reason = seen
-            .first(&rule.reason, &rule.when, Reason::MAX)
-            .and_then(|(reason, _)| Reason::cleaned(&reason));
+        let reason = seen.name(&rule.reason, &rule.when, Reason::MAX).map(Reason::of_clean);
         return unlimited(rules, status, seen, quotas, reason);
     }
     unlimited(rules, status, seen, quotas, None)
@@ -75,26 +75,26 @@ fn limited(
     status: StatusCode,
     seen: &Seen<'_>,
     quotas: Vec<Quota>,
-    found: Option<&Found>,
+    found: Option<Found>,
 ) -> Reading {
     let own = if rule.reason.is_empty() { &rules.reason } else { &rule.reason };
     let mut evidence = Vec::new();
     let reason = match seen.first(own, &rule.when, Reason::MAX) {
         Some((reason, stood)) => {
             evidence.extend(stood);
-            Reason::cleaned(&reason)
+            Some(Reason::of_clean(reason))
         }
         None => exhausted(&quotas).find_map(|quota| quota.reason.clone()),
     };
-    evidence.extend(found.map(|found| found.evidence.clone()));
-    evidence.extend(seen.told(&rule.when));
-    evidence.extend(exhausted(&quotas).map(|quota| quota.evidence.clone()));
-    let delay = found
-        .and_then(|found| found.delay)
-        .or_else(|| rule.default_delay.map(|duration| Delay { duration, absolute: false }));
-    let reason = reason.unwrap_or_else(|| by_default(status, found, &quotas));
+    let reason = reason.unwrap_or_else(|| by_default(status, found.as_ref(), &quotas));
+    let mut delay = rule.default_delay.map(|duration| Delay { duration, absolute: false });
+    if let Some(found) = found {
+        delay = found.delay.or(delay);
+        tell(&mut evidence, [found.evidence]);
+    }
+    tell(&mut evidence, seen.told(&rule.when));
+    tell(&mut evidence, exhausted(&quotas).map(|quota| quota.stood.evidence()));
     let class = rule.class.unwrap_or_else(|| by_length(rules, &reason, delay));
-    dedup(&mut evidence);
     let mut signal = Signal::new(class, status);
     signal.delay = delay;
     signal.limit = limit(rules, &rule.scope, &rule.when, seen, &quotas);
@@ -142,20 +142,17 @@ fn unlimited(
     let verdict = if seen.receipt.aged() { Verdict::Neutral } else { Verdict::unclassified(status) };
     let limit = if quotas.is_empty() { None } else { limit(rules, &[], &[], seen, &quotas) };
     let mut evidence: Vec<Evidence> = found.into_iter().map(|found| found.evidence).collect();
-    evidence.extend(quotas.iter().map(|quota| quota.evidence.clone()));
-    dedup(&mut evidence);
+    tell(&mut evidence, quotas.iter().map(|quota| quota.stood.evidence()));
     Reading { verdict, information: delay, reason, limit, quotas, evidence, look: false }
 }
 
 /// Each once, where it stands first.
-fn dedup(evidence: &mut Vec<Evidence>) {
-    let mut kept: Vec<Evidence> = Vec::new();
-    for one in evidence.drain(..) {
-        if !kept.contains(&one) {
-            kept.push(one);
+fn tell(evidence: &mut Vec<Evidence>, told: impl IntoIterator<Item = Evidence>) {
+    for one in told {
+        if !evidence.contains(&one) {
+            evidence.push(one);
         }
     }
-    *evidence = kept;
 }
 
 fn exhausted(quotas: &[Quota]) -> impl Iterator<Item = &Quota> {
@@ -196,34 +193,39 @@ fn limit(
     seen: &Seen<'_>,
     quotas: &[Quota],
 ) -> Option<Box<str>> {
-    if let Some((name, _)) = seen.first(own, when, LONGEST_NAME) {
+    if let Some(name) = seen.name(own, when, LONGEST_NAME) {
         return Some(name.into());
     }
-    let mut names: Vec<&str> = exhausted(quotas).filter_map(|quota| quota.name.as_deref()).collect();
-    if names.is_empty() {
-        let mut all = quotas.iter().filter_map(|quota| quota.name.as_deref());
-        names.extend(all.next().filter(|_| all.next().is_none()));
+    let used_up = || exhausted(quotas).filter_map(|quota| quota.name.as_deref());
+    let mut some = used_up();
+    let alone = match (some.next(), some.next()) {
+        (Some(_), Some(_)) => {
+            let mut names: Vec<&str> = used_up().collect();
+            names.sort_unstable();
+            names.dedup();
+            return Some(clean(&names.join(","), LONGEST_NAME).into());
+        }
+        (None, _) => {
+            let mut all = quotas.iter().filter_map(|quota| quota.name.as_deref());
+            all.next().filter(|_| all.next().is_none())
+        }
+        (name, None) => name,
+    };
+    match alone {
+        Some(name) => Some(clean(name, LONGEST_NAME).into()),
+        None => seen.name(&rules.scope, when, LONGEST_NAME).map(Into::into),
     }
-    names.sort_unstable();
-    names.dedup();
-    if names.is_empty() {
-        return seen.first(&rules.scope, when, LONGEST_NAME).map(|(name, _)| name.into());
-    }
-    Some(clean(&names.join(","), LONGEST_NAME).into())
 }
 
 /// Whether some rule that the head leaves open asks for the body, or the one that decides has its words there.
 fn wants_body(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: &[Quota]) -> bool {
     let exhausted = exhausted(quotas).next().is_some();
-    for rule in rules.rules.iter().filter(|rule| rule.statuses.contains(&status.as_u16())) {
-        let mut in_head = rule.when.iter().filter(|when| !when.value.in_body());
-        if !in_head.all(|when| seen.holds(when)) {
-            continue;
-        }
-        if rule.when.iter().any(|when| when.value.in_body()) {
-            return true;
-        }
-        if rule.exhausted.is_some_and(|wanted| wanted != exhausted) {
+    let of_status = || rules.rules.iter().filter(|rule| rule.statuses.contains(&status.as_u16()));
+    let asks = |rule: &Rule| rule.when.iter().any(|when| when.value.in_body());
+    let head_holds =
+        |rule: &Rule| rule.when.iter().filter(|when| !when.value.in_body()).all(|when| seen.holds(when));
+    for (at, rule) in of_status().enumerate() {
+        if asks(rule) || rule.exhausted.is_some_and(|wanted| wanted != exhausted) || !head_holds(rule) {
             continue;
         }
         let waits = rule.delay.as_deref().unwrap_or(&rules.delay);
@@ -237,12 +239,13 @@ fn wants_body(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: &[Quot
             }
         }
         let own = if rule.reason.is_empty() { &rules.reason } else { &rule.reason };
-        return rule.limited
-            && (own.iter().any(Value::in_body)
-                || rule.scope.iter().any(Value::in_body)
-                || waits.iter().any(Wait::in_body));
+        // Mostly it asks for its words itself, and no rule before it needs to be looked at again.
+        let words = own.iter().any(Value::in_body)
+            || rule.scope.iter().any(Value::in_body)
+            || waits.iter().any(Wait::in_body);
+        return rule.limited && words || of_status().take(at).any(|rule| asks(rule) && head_holds(rule));
     }
-    false
+    of_status().any(|rule| asks(rule) && head_holds(rule))
 }
 
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
@@ -256,5 +259,5 @@ pub(super) fn bucket(rules: &Rules, headers: &HeaderMap, wall: SystemTime) -> Op
         return None;
     }
     let seen = Seen { headers, body: Body::new(None), receipt: Receipt::new(headers, wall) };
-    seen.first(&rules.bucket, &[], LONGEST_NAME).map(|(name, _)| name.into())
+    seen.name(&rules.bucket, &[], LONGEST_NAME).map(Into::into)
 }

@@ -1,14 +1,16 @@
 //! The `RateLimit` field of draft-ietf-httpapi-ratelimit-headers.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Duration;
 
 use http::header::HeaderName;
-use sfv::{BareItem, Dictionary, Item, List, ListEntry, Parameters, Parser};
+use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
-use super::dimensions::{LONGEST_NAME, line};
+use super::dimensions::{LONGEST_NAME, stood};
 use super::find::Seen;
-use crate::dialect::Quota;
+use super::policies::{Policy, policies};
+use crate::dialect::quota::{Quota, Stood};
 use crate::signal::clean;
 use crate::signal::hint::trim_ows;
 
@@ -19,46 +21,50 @@ pub(super) fn read(header: &HeaderName, seen: &Seen<'_>, quotas: &mut Vec<Quota>
     let Some(field) = folded(header, seen) else {
         return;
     };
-    match Parser::new(&field).parse::<List>() {
-        Ok(list) => quotas.extend(list.iter().filter_map(|entry| policy(entry, header, seen))),
-        Err(_) => quotas
-            .extend(Parser::new(&field).parse().ok().and_then(|fields| dictionary(&fields, header, seen))),
+    let stood = stood(seen.headers.get(header), header);
+    match policies(&field, ["r", "t"]) {
+        Some(policies) => quotas.extend(policies.iter().filter_map(|one| policy(one, &stood, seen))),
+        None => quotas
+            .extend(Parser::new(&field).parse().ok().and_then(|fields| dictionary(&fields, stood, seen))),
     }
     windows(quotas, seen);
 }
 
 /// All lines of a field as one (RFC 9651 section 4.2); `None` where there is none.
-fn folded(header: &HeaderName, seen: &Seen<'_>) -> Option<Vec<u8>> {
-    let lines: Vec<&[u8]> =
-        seen.headers.get_all(header).iter().map(|line| trim_ows(line.as_bytes())).collect();
-    (!lines.is_empty()).then(|| lines.join(b", ".as_slice()))
+fn folded<'s>(header: &HeaderName, seen: &Seen<'s>) -> Option<Cow<'s, [u8]>> {
+    let mut lines = seen.headers.get_all(header).iter().map(|line| trim_ows(line.as_bytes()));
+    let first = lines.next()?;
+    Some(lines.fold(Cow::Borrowed(first), |mut field, line| {
+        field.to_mut().extend_from_slice(b", ");
+        field.to_mut().extend_from_slice(line);
+        field
+    }))
 }
 
-fn policy(entry: &ListEntry, header: &HeaderName, seen: &Seen<'_>) -> Option<Quota> {
-    let ListEntry::Item(Item { bare_item: BareItem::String(name), params }) = entry else {
-        return None;
-    };
-    let remaining = integer(params, "r")?;
-    let reset = integer(params, "t")?;
-    let mut name = clean(name.as_str(), LONGEST_NAME);
-    if let Some(BareItem::ByteSequence(key)) = params.get("pk") {
+fn policy(policy: &Policy<'_>, stood: &Stood, seen: &Seen<'_>) -> Option<Quota> {
+    let [remaining, reset] = policy.numbers;
+    let (remaining, reset) = (remaining.right()?, reset.right()?);
+    let mut name = clean(policy.name.as_str(), LONGEST_NAME);
+    if let Some(key) = &policy.pk {
         let _ = write!(name, ";pk={}", base64(key));
+        // All of it is ASCII.
+        name.truncate(LONGEST_NAME);
     }
     Some(Quota {
-        name: Some(name.into()),
+        name: (!name.is_empty()).then(|| name.into()),
         limit: None,
         remaining,
         reset: reset.map(|reset| seen.receipt.relative(Duration::from_secs(reset))),
         window: None,
         exhausted: remaining == Some(0),
         reason: None,
-        evidence: line(seen.headers.get(header), header),
-        reset_told: None,
+        stood: stood.clone(),
+        reset_stood: None,
     })
 }
 
 /// `limit=100, remaining=0, reset=30`.
-fn dictionary(fields: &Dictionary, header: &HeaderName, seen: &Seen<'_>) -> Option<Quota> {
+fn dictionary(fields: &Dictionary, stood: Stood, seen: &Seen<'_>) -> Option<Quota> {
     let member = |name: &str| match fields.get(name)? {
         ListEntry::Item(item) => match item.bare_item {
             BareItem::Integer(number) => u64::try_from(i64::from(number)).ok(),
@@ -75,36 +81,21 @@ fn dictionary(fields: &Dictionary, header: &HeaderName, seen: &Seen<'_>) -> Opti
         window: None,
         exhausted: remaining == 0,
         reason: None,
-        evidence: line(seen.headers.get(header), header),
-        reset_told: None,
+        stood,
+        reset_stood: None,
     })
 }
 
 /// Adds what `RateLimit-Policy` says of the policies by their names: the limit, and the window.
 fn windows(quotas: &mut [Quota], seen: &Seen<'_>) {
-    let Some(policies) = folded(&HeaderName::from_static("ratelimit-policy"), seen) else {
+    let Some(folded) = folded(&HeaderName::from_static("ratelimit-policy"), seen) else {
         return;
     };
-    let Ok(policies) = Parser::new(&policies).parse::<List>() else {
-        return;
-    };
-    for entry in &policies {
-        let ListEntry::Item(Item { bare_item: BareItem::String(name), params }) = entry else {
-            continue;
-        };
+    for Policy { name, numbers: [limit, window], .. } in policies(&folded, ["q", "w"]).unwrap_or_default() {
         for quota in quotas.iter_mut().filter(|quota| quota.name.as_deref() == Some(name.as_str())) {
-            quota.limit = integer(params, "q").flatten();
-            quota.window = integer(params, "w").flatten().map(Duration::from_secs);
+            quota.limit = limit.value();
+            quota.window = window.value().map(Duration::from_secs);
         }
-    }
-}
-
-/// The integer of this name, `Some(None)` where there is none; `None` where it is something else, or negative.
-fn integer(params: &Parameters, name: &str) -> Option<Option<u64>> {
-    match params.get(name) {
-        None => Some(None),
-        Some(BareItem::Integer(number)) => u64::try_from(i64::from(*number)).ok().map(Some),
-        Some(_) => None,
     }
 }
 

@@ -5,14 +5,14 @@ use std::time::Duration;
 use http::header::HeaderName;
 use serde_json::Value;
 
-use super::dimensions::{LONGEST_NAME, hole, line};
+use super::dimensions::{LONGEST_NAME, hole, stood};
 use super::find::Seen;
 use super::ratelimit;
-use crate::dialect::Quota;
 use crate::dialect::compile::Field;
+use crate::dialect::quota::{Quota, Stood};
 use crate::dialect::words::{Form, Reader};
 use crate::signal::hint::seconds;
-use crate::signal::{Delay, Evidence, Reason, clean};
+use crate::signal::{Evidence, Reason, clean};
 
 pub(super) fn read(reader: Reader, field: &Field, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
     if reader == Reader::ShopifyCost {
@@ -47,18 +47,18 @@ fn read_header(
         let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
             continue;
         };
-        let evidence = line(Some(value), header);
+        let stood = stood(Some(value), header);
         match reader {
-            Reader::UsedOfLimit => quotas.extend(used_of_limit(text, evidence)),
-            Reader::Pairs => quotas.extend(pairs(text, hole, seen, evidence)),
-            Reader::Sentry => quotas.extend(text.split(',').filter_map(|item| sentry(item, seen, &evidence))),
-            Reader::MetaUsage => meta_usage(text, seen, &evidence, quotas),
+            Reader::UsedOfLimit => quotas.extend(used_of_limit(text, stood)),
+            Reader::Pairs => quotas.extend(pairs(text, hole, seen, stood)),
+            Reader::Sentry => quotas.extend(text.split(',').filter_map(|item| sentry(item, seen, &stood))),
+            Reader::MetaUsage => meta_usage(text, seen, &stood, quotas),
             Reader::RateLimit | Reader::ShopifyCost => {}
         }
     }
 }
 
-fn quota(evidence: Evidence) -> Quota {
+fn quota(stood: Stood) -> Quota {
     Quota {
         name: None,
         limit: None,
@@ -67,8 +67,8 @@ fn quota(evidence: Evidence) -> Quota {
         window: None,
         exhausted: false,
         reason: None,
-        evidence,
-        reset_told: None,
+        stood,
+        reset_stood: None,
     }
 }
 
@@ -78,20 +78,15 @@ fn name(words: &str) -> Option<Box<str>> {
 }
 
 /// `39/40` has one left.
-fn used_of_limit(text: &str, evidence: Evidence) -> Option<Quota> {
+fn used_of_limit(text: &str, stood: Stood) -> Option<Quota> {
     let (used, limit) = text.trim().split_once('/')?;
     let (used, limit): (u64, u64) = (used.trim().parse().ok()?, limit.trim().parse().ok()?);
     let remaining = limit.saturating_sub(used);
-    Some(Quota {
-        limit: Some(limit),
-        remaining: Some(remaining),
-        exhausted: remaining == 0,
-        ..quota(evidence)
-    })
+    Some(Quota { limit: Some(limit), remaining: Some(remaining), exhausted: remaining == 0, ..quota(stood) })
 }
 
 /// `total=100; remaining=0; resets=41`.
-fn pairs(text: &str, hole: Option<&str>, seen: &Seen<'_>, evidence: Evidence) -> Option<Quota> {
+fn pairs(text: &str, hole: Option<&str>, seen: &Seen<'_>, stood: Stood) -> Option<Quota> {
     let value = |keys: &[&str]| {
         text.split(';').find_map(|pair| {
             let (key, value) = pair.split_once('=')?;
@@ -106,13 +101,13 @@ fn pairs(text: &str, hole: Option<&str>, seen: &Seen<'_>, evidence: Evidence) ->
         reset: value(&["resets", "reset"])
             .and_then(|reset| Form::Reset.read(reset.as_bytes(), &seen.receipt)),
         exhausted: remaining == 0,
-        ..quota(evidence)
+        ..quota(stood)
     })
 }
 
 /// `60.5:error;transaction:organization:reason`: seconds, categories (none: all of them), scope, reason. What stands in it
 /// is closed. The reason is the vendor's, else the scope.
-fn sentry(item: &str, seen: &Seen<'_>, evidence: &Evidence) -> Option<Quota> {
+fn sentry(item: &str, seen: &Seen<'_>, stood: &Stood) -> Option<Quota> {
     let mut parts = item.split(':').map(str::trim);
     let delay = seconds(parts.next()?.as_bytes())?;
     let categories = match parts.next()? {
@@ -127,12 +122,12 @@ fn sentry(item: &str, seen: &Seen<'_>, evidence: &Evidence) -> Option<Quota> {
         reset: Some(seen.receipt.relative(delay)),
         exhausted: true,
         reason: Reason::cleaned(reason),
-        ..quota(evidence.clone())
+        ..quota(stood.clone())
     })
 }
 
 /// By account a list of uses, each with `estimated_time_to_regain_access` in minutes; above zero it is closed.
-fn meta_usage(text: &str, seen: &Seen<'_>, evidence: &Evidence, quotas: &mut Vec<Quota>) {
+fn meta_usage(text: &str, seen: &Seen<'_>, stood: &Stood, quotas: &mut Vec<Quota>) {
     let Ok(Value::Object(accounts)) = serde_json::from_str(text) else {
         return;
     };
@@ -146,7 +141,7 @@ fn meta_usage(text: &str, seen: &Seen<'_>, evidence: &Evidence, quotas: &mut Vec
                 name: name(&format!("{kind}:{account}")),
                 reset: (minutes > 0).then(|| seen.receipt.relative(delay)),
                 exhausted: minutes > 0,
-                ..quota(evidence.clone())
+                ..quota(stood.clone())
             });
         }
     }
@@ -164,13 +159,15 @@ fn shopify_cost(seen: &Seen<'_>) -> Option<Quota> {
     let exhausted = requested > there;
     let wait = Duration::try_from_secs_f64(((requested - there) / rate * 1000.0).ceil() / 1000.0).ok();
     let value = format!("{there} of {requested}");
-    let delay = |duration| Delay { duration, absolute: false };
     Some(Quota {
         limit: Some(whole(most)),
         remaining: Some(whole(there)),
-        reset: wait.filter(|_| exhausted && requested <= most).map(rounded).map(delay),
+        reset: wait
+            .filter(|_| exhausted && requested <= most)
+            .map(rounded)
+            .map(|wait| seen.receipt.relative(wait)),
         exhausted,
-        ..quota(Evidence { source: "/extensions/cost".into(), value: value.into() })
+        ..quota(Stood::Place(Evidence { source: "/extensions/cost".into(), value: value.into() }))
     })
 }
 

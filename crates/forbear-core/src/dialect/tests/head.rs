@@ -56,6 +56,27 @@ fn the_evidence_is_the_line_that_was_read() {
 }
 
 #[test]
+fn a_policy_of_no_name_has_none() {
+    let reading = read(429, &[("ratelimit", b"\"\";r=0;t=5".to_vec())]);
+    assert_eq!((reading.quotas.len(), &reading.quotas[0].name), (1, &None));
+    assert_eq!(reading.signal().unwrap().limit, None);
+}
+
+#[test]
+fn the_reset_of_a_policy_saturates_as_other_delays_do() {
+    let reading = read(429, &[("ratelimit", b"\"a\";r=0;t=999999999999999".to_vec())]);
+    let duration = Duration::from_secs(1 << 31);
+    assert_eq!(reading.signal().unwrap().delay, Some(Delay { duration, absolute: false }));
+}
+
+#[test]
+fn the_name_of_a_policy_is_cut_with_its_partition_key() {
+    let key = format!("\"{}\";r=0;pk=:{}:", "n".repeat(100), "QUFB".repeat(20));
+    let name = read(429, &[("ratelimit", key.into_bytes())]).quotas[0].name.clone().unwrap();
+    assert_eq!(&*name, format!("{};pk={}", "n".repeat(100), "QUFB".repeat(6)));
+}
+
+#[test]
 fn a_status_without_rules_is_good_or_neutral() {
     for status in [200, 204, 299, 301, 304, 404, 409, 422] {
         assert_eq!(read(status, &[]).verdict, Verdict::Good, "{status}");

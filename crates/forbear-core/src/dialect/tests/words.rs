@@ -7,7 +7,8 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::dialect::words::{Dimension, Form, Place, Reader, Rule};
 use crate::dialect::{Dialect, Reading};
-use crate::signal::{Class, Scope, Signal};
+use crate::presets;
+use crate::signal::{Class, Delay, Scope, Signal};
 
 fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
     lines
@@ -36,6 +37,18 @@ pub(super) fn toml(text: &str) -> Dialect {
 
 fn millis(signal: &Signal) -> Option<u128> {
     signal.delay.map(|delay| delay.duration.as_millis())
+}
+
+#[test]
+fn what_is_read_in_ways_of_their_own_saturates_as_other_delays_do() {
+    let longest = Some(Delay { duration: Duration::from_secs(1 << 31), absolute: false });
+    let usage = r#"{"1":[{"type":"pages","estimated_time_to_regain_access":99999999999999}]}"#;
+    let meta = read(&presets::meta_graph().dialect(), 200, &[("x-business-use-case-usage", usage)], "");
+    assert_eq!(meta.quotas[0].reset, longest);
+    let cost = r#"{"errors":[{"extensions":{"code":"THROTTLED"}}],"extensions":{"cost":{"requestedQueryCost":1e15,
+        "throttleStatus":{"maximumAvailable":1e15,"currentlyAvailable":0,"restoreRate":0.5}}}}"#;
+    let json = [("content-type", "application/json")];
+    assert_eq!(read(&presets::shopify_graphql().dialect(), 200, &json, cost).quotas[0].reset, longest);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn is_weekday(word: &str, full: &str) -> bool {
 }
 
 /// Digits and nothing else, as many as `width` allows; at most four are asked for.
-pub(super) fn int(text: &str, width: RangeInclusive<usize>) -> Option<i64> {
+fn int(text: &str, width: RangeInclusive<usize>) -> Option<i64> {
     let digits = width.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }

@@ -47,12 +47,8 @@ impl Form {
         match self {
             Self::Seconds => from_now(seconds(text)),
             Self::Milliseconds => from_now(milliseconds(text)),
-            Self::Minutes => {
-                from_now(seconds(text).map(|minutes| minutes.saturating_mul(60).min(super::decimal::LONGEST)))
-            }
-            Self::Hours => {
-                from_now(seconds(text).map(|hours| hours.saturating_mul(3600).min(super::decimal::LONGEST)))
-            }
+            Self::Minutes => from_now(seconds(text).map(|minutes| minutes.saturating_mul(60))),
+            Self::Hours => from_now(seconds(text).map(|hours| hours.saturating_mul(3600))),
             Self::EpochSeconds => at(since_epoch(text, 3).map(UnixTime::from_millis)),
             Self::EpochMilliseconds => at(since_epoch(text, 0).map(UnixTime::from_millis)),
             Self::Rfc3339 => at(rfc3339(text)),

@@ -25,7 +25,7 @@ mod rfc3339;
 mod unix_time;
 
 use http::HeaderValue;
-use http::header::{HeaderMap, HeaderName};
+use http::header::{GetAll, HeaderName};
 
 pub(crate) use date::http_date;
 pub(crate) use decimal::{milliseconds, seconds, since_epoch};
@@ -70,8 +70,8 @@ pub(crate) fn trim_ows(mut bytes: &[u8]) -> &[u8] {
 }
 
 /// The values of all lines and elements of a field whose lines may be folded with commas, such as `Age`.
-pub(crate) fn elements<'h>(headers: &'h HeaderMap, field: &HeaderName) -> impl Iterator<Item = &'h [u8]> {
-    headers.get_all(field).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(trim_ows)
+pub(crate) fn elements<'h>(lines: &GetAll<'h, HeaderValue>) -> impl Iterator<Item = &'h [u8]> + use<'h> {
+    lines.iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(trim_ows)
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
+use std::cell::OnceCell;
 use std::time::{Duration, SystemTime};
 
 use http::header::{self, HeaderMap};
 
+use super::decimal::LONGEST;
 use super::{Delay, UnixTime, elements, http_date, seconds, trim_ows};
 
 /// The circumstances in which a response was received: what its delays count from.
@@ -9,19 +11,21 @@ use super::{Delay, UnixTime, elements, http_date, seconds, trim_ows};
 /// A response that lay in a cache for `Age` (RFC 9111 section 5.1) counts from its origin's clock, which now shows
 /// `Date` plus `Age`, and so a relative delay has run for `Age` already. Without a readable `Date` an absolute time
 /// is compared with the caller's wall clock, which shows the present whatever the `Age`: nothing is subtracted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Receipt<'h> {
     headers: &'h HeaderMap,
     wall: UnixTime,
     age: Duration,
+    /// Read once, and only where something is compared with it.
+    now: OnceCell<UnixTime>,
 }
 
 impl<'h> Receipt<'h> {
     /// A response with `headers`, received when the caller's wall clock showed `wall`.
     pub(crate) fn new(headers: &'h HeaderMap, wall: SystemTime) -> Self {
         // Of several ages the least, for the longest delay.
-        let age = elements(headers, &header::AGE).filter_map(seconds).min().unwrap_or_default();
-        Self { headers, wall: wall.into(), age }
+        let age = elements(&headers.get_all(header::AGE)).filter_map(seconds).min().unwrap_or_default();
+        Self { headers, wall: wall.into(), age, now: OnceCell::new() }
     }
 
     pub(crate) fn headers(&self) -> &'h HeaderMap {
@@ -33,9 +37,9 @@ impl<'h> Receipt<'h> {
         !self.age.is_zero()
     }
 
-    /// What is left of a delay that was relative when the response was made.
+    /// What is left of a delay that was relative when the response was made; one that is too long saturates.
     pub(crate) fn relative(&self, delay: Duration) -> Delay {
-        Delay { duration: delay.saturating_sub(self.age), absolute: false }
+        Delay { duration: delay.min(LONGEST).saturating_sub(self.age), absolute: false }
     }
 
     /// The time until an HTTP date; zero where it is past.
@@ -50,9 +54,11 @@ impl<'h> Receipt<'h> {
 
     /// The origin's present; of several dates the earliest, for the longest delay.
     fn now(&self) -> UnixTime {
-        let dates = self.headers.get_all(header::DATE).iter();
-        let date = dates.filter_map(|date| http_date(trim_ows(date.as_bytes()), self.wall)).min();
-        date.map_or(self.wall, |date| date.after(self.age))
+        *self.now.get_or_init(|| {
+            let dates = self.headers.get_all(header::DATE).iter();
+            let date = dates.filter_map(|date| http_date(trim_ows(date.as_bytes()), self.wall)).min();
+            date.map_or(self.wall, |date| date.after(self.age))
+        })
     }
 }
 

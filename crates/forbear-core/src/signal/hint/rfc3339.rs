@@ -1,7 +1,7 @@
-use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use super::UnixTime;
-use super::date::{hours_and_minutes, int, midnight};
+use super::date::{hours_and_minutes, midnight};
 
 /// A date and time as RFC 3339 writes them, and as vendors bend them: without seconds, with a space for the `T`, with a
 /// zone of `+0530`, or with none (UTC). A fraction is rounded up to the millisecond; a second of 60 is the next minute's
@@ -9,17 +9,21 @@ use super::date::{hours_and_minutes, int, midnight};
 pub(crate) fn rfc3339(text: &[u8]) -> Option<UnixTime> {
     let text = std::str::from_utf8(text).ok().filter(|text| text.is_ascii() && text.len() <= 64)?;
     let (date, rest) = text.split_at_checked(10)?;
-    let [year, month, day] = fields(date, '-', [4..=4, 2..=2, 2..=2])?;
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *date.as_bytes() else {
+        return None;
+    };
+    let (year, month, day) = (int([y1, y2, y3, y4])?, int([m1, m2])?, int([d1, d2])?);
     let rest = rest.strip_prefix(['T', 't', ' '])?;
     let zone_at = rest.find(['Z', 'z', '+', '-', ' ']).unwrap_or(rest.len());
     let (time, zone) = rest.split_at_checked(zone_at)?;
-    let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let [hour, minute, second] = match clock.len() {
-        5 => {
-            let [hour, minute] = fields(clock, ':', [2..=2, 2..=2])?;
-            [hour, minute, 0]
-        }
-        _ => fields(clock, ':', [2..=2, 2..=2, 2..=2])?,
+    let (clock, fraction) = match time.split_once('.') {
+        Some((clock, fraction)) => (clock, super::seconds(format!("0.{fraction}").as_bytes())?),
+        None => (time, Duration::ZERO),
+    };
+    let (hour, minute, second) = match *clock.as_bytes() {
+        [h1, h2, b':', m1, m2] => (int([h1, h2])?, int([m1, m2])?, 0),
+        [h1, h2, b':', m1, m2, b':', s1, s2] => (int([h1, h2])?, int([m1, m2])?, int([s1, s2])?),
+        _ => return None,
     };
     if hour > 23 || minute > 59 || second > 60 {
         return None;
@@ -27,21 +31,15 @@ pub(crate) fn rfc3339(text: &[u8]) -> Option<UnixTime> {
     let seconds = hour.saturating_mul(3600).saturating_add(minute.saturating_mul(60)).saturating_add(second);
     let month = usize::try_from(month).ok().filter(|month| (1..=12).contains(month))?;
     let at = midnight(year, month, day)?.saturating_add(seconds).saturating_sub(offset(zone.trim_start())?);
-    let fraction = super::seconds(format!("0.{fraction}").as_bytes())?;
     Some(UnixTime::from_secs(at).after(fraction))
 }
 
-fn fields<const N: usize>(
-    text: &str,
-    separator: char,
-    widths: [RangeInclusive<usize>; N],
-) -> Option<[i64; N]> {
-    let mut values = [0; N];
-    let mut parts = text.split(separator);
-    for (value, width) in values.iter_mut().zip(widths) {
-        *value = int(parts.next()?, width)?;
-    }
-    parts.next().is_none().then_some(values)
+/// The value of so many digits, and of nothing else.
+fn int<const N: usize>(digits: [u8; N]) -> Option<i64> {
+    digits.iter().try_fold(0_i64, |value, digit| {
+        let digit = digit.is_ascii_digit().then(|| i64::from(digit.saturating_sub(b'0')))?;
+        Some(value.saturating_mul(10).saturating_add(digit))
+    })
 }
 
 /// How many seconds the clocks of `zone` are ahead of UTC.
