@@ -4,21 +4,27 @@
 //! body. Readers are total: whatever a vendor sends, there is a [`Reading`], and what cannot be read leaves the
 //! rest as it was.
 //!
+//! It is data: rules over headers and bodies in the [words] of a file, compiled once. [`Dialect::standard`] is what most
+//! vendors have in common, [`presets`](crate::presets) are the vendors that are known, and [`Dialect::from_toml`] and
+//! [`Dialect::builder`] make one of one's own, which falls back to the standard one.
+//!
 //! The standard dialect:
 //!
 //! | response | is | delay | reason |
 //! |---|---|---|---|
-//! | 429 | `Throttled` | if advertised | `retry-after`, `malformed-retry-after`, `status-429` |
+//! | 429 | `Throttled` | if advertised | `retry-after`, `quota-exhausted`, `malformed-retry-after`, `status-429` |
 //! | 503 with a readable delay | `Overloaded` | as advertised | `service-unavailable` |
 //! | 529 | `Overloaded` | if advertised | `status-529` |
-//! | other | no signal | information | `poll-interval` on a 202 with a delay |
+//! | a problem type of draft-ietf-httpapi-ratelimit-headers on 429 or 503 | by type | if advertised | the type |
+//! | other | no signal | information | `poll-interval` on a 202 with a delay, `quota-exhausted` |
 //!
 //! On 429 and 503 a reason code in a JSON body replaces the reason, and one that tells of too much in flight makes
 //! the class `Overloaded`.
 //!
 //! A delay is the first to be above zero of `retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after` (all in
-//! milliseconds) and `Retry-After` (RFC 9110 section 10.2.3); of several values of one field the longest. An HTTP
-//! date counts from the response's `Date`, without one from the caller's clock.
+//! milliseconds), `Retry-After` (RFC 9110 section 10.2.3), and the reset of what is exhausted, by `RateLimit`, its older kin
+//! and the `x-ratelimit-*` headers; of several values of one field the longest. An absolute time counts from the response's
+//! `Date`, without one from the caller's clock.
 
 mod compile;
 mod invalid;
