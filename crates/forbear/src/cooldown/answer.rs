@@ -57,7 +57,7 @@ pub(super) fn learn(headers: &HeaderMap, admitted: &Admitted, origin: &Origin) {
     if let Some(name) = origin.dialect.bucket(headers, clock::wall())
         && let Some(gate) = admitted.gate()
     {
-        gate.learn_bucket(route, &name);
+        gate.learn_bucket(route, &name, clock::now());
     }
 }
 

@@ -83,7 +83,7 @@ impl Counted {
             }
             Scope::Bucket => {
                 let (route, name) = self.route.zip(signal.limit.as_deref())?;
-                family.learn_bucket(route, name);
+                family.learn_bucket(route, name, now);
                 Some(family.bucket_for(name, self.partition, now))
             }
             Scope::Route => Some(family.template_for(self.route?, self.partition, path, now)),
