@@ -78,9 +78,23 @@ pub(crate) fn ci(after_test: bool, has_cargo_deny: bool) -> Vec<Step> {
     steps.push(
         Step::cargo(
             "instruction limits",
-            ["bench", "--quiet", "--package", "forbear-benches", "--bench", "layers", "--", "--check"],
+            [
+                "bench",
+                "--quiet",
+                "--package",
+                "forbear-benches",
+                "--bench",
+                "layers",
+                "--bench",
+                "dialects",
+                "--",
+                "--check",
+            ],
         )
-        .hint("tests/benches/layers/limits.rs holds the limits; needs valgrind, on Debian `apt-get install valgrind`"),
+        .hint(
+            "tests/benches/layers/limits.rs and tests/benches/dialects/rows.rs hold the limits; needs valgrind, on Debian \
+             `apt-get install valgrind`",
+        ),
     );
     steps
 }

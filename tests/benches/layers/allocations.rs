@@ -1,30 +1,15 @@
-//! Allocations per call, and the memory of what is recorded.
+//! The memory of what is recorded.
 
+use forbear_benches::allocations::GLOBAL;
 use forbear_core::deadlines::Deadlines;
 use forbear_core::time::Monotonic;
 use http::Uri;
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use stats_alloc::Region;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::Call;
-
-#[global_allocator]
-static GLOBAL: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
-
 /// How many URLs are recorded.
 pub(crate) const RECORDED: usize = 1_000_000;
-
-/// The fewest allocations of one call: what the call needs is in each of many.
-pub(crate) fn of(call: &mut Call, round: usize) -> usize {
-    (0..round.max(100)).for_each(|_| call());
-    let mut one = || {
-        let region = Region::new(GLOBAL);
-        call();
-        region.change().allocations
-    };
-    (0..100).map(|_| one()).min().unwrap_or_default()
-}
 
 /// A map of [`RECORDED`] URLs whose deadlines lie ahead of `now`, and how many bytes each costs.
 pub(crate) fn recorded(now: Monotonic) -> (Arc<Deadlines>, f64) {

@@ -8,13 +8,12 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use forbear_benches::Call;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
 use http_body_util::Empty;
 use tower::Service;
 
 pub(crate) type Body = Empty<Bytes>;
-/// Makes one call, from building its request to dropping its answer.
-pub(crate) type Call = Box<dyn FnMut()>;
 
 /// A client that does nothing: it answers at once, or is pending once, as real I/O is.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +56,7 @@ impl Load {
         self.uris.len()
     }
 
-    /// One call of `service` after another: made ready, called, polled by hand until its answer is there. No runtime's
+    /// One call of `service` after another, from building its request to dropping its answer: made ready, called, polled by hand until its answer is there. No runtime's
     /// wake path is in it.
     pub(crate) fn call<S, RB>(&self, mut service: S) -> Call
     where

@@ -1,25 +1,14 @@
-//! Instructions per call, counted by valgrind's callgrind.
-//!
-//! The bench runs itself once more under callgrind, which counts only what happens inside [`measured`] and writes a
-//! file for each row. So one run counts every row, over a warm program, with no start-up in it.
+//! Instructions of the rows, counted by callgrind.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::hint::black_box;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use crate::client::Call;
+use forbear_benches::callgrind;
+
 use crate::rows::Row;
 
-/// The argument of the run under callgrind; the names of the rows follow.
-pub(crate) const INSIDE: &str = "--inside-callgrind";
 /// Behind the names: only over a client that is ready at once, or only over one that is pending once. Callgrind names
 /// the functions in its first file alone.
 pub(crate) const ONLY: [&str; 2] = ["ready", "pending"];
-
-const CALLS: u64 = 1_000;
-const WARM: usize = 100;
 
 /// Instructions per call of one row, over a client that is ready at once and over one that is pending once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,37 +31,17 @@ impl Count {
 /// Says what is missing where valgrind cannot be run.
 pub(crate) fn count(rows: &[&Row]) -> Result<Vec<Count>, String> {
     let names: Vec<_> = rows.iter().map(|row| row.name).collect();
-    let files = callgrind(&names)?;
+    let files = files(&names)?;
     if files.len() != 2 * rows.len() {
         return Err(format!("callgrind wrote {} files for {} rows", files.len(), rows.len()));
     }
-    let counts = files.iter().map(|file| per_call(file)).collect::<Result<Vec<_>, _>>()?;
+    let counts = files.iter().map(|file| callgrind::per_call(file)).collect::<Result<Vec<_>, _>>()?;
     Ok(counts.chunks(2).map(|pair| Count { ready: pair[0], pending: pair[1] }).collect())
 }
 
 /// Runs the named rows under callgrind; its files, in the order of the rows, ready before pending.
-pub(crate) fn callgrind<S: AsRef<OsStr>>(names: &[S]) -> Result<Vec<PathBuf>, String> {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("callgrind");
-    let _ = fs::remove_dir_all(&directory);
-    fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
-    let out = directory.join("out");
-    let status = Command::new("valgrind")
-        .arg("--tool=callgrind")
-        .arg(format!("--callgrind-out-file={}", out.display()))
-        .args(["--toggle-collect=*measured*", "--dump-after=*one_file*", "--quiet"])
-        .arg(std::env::current_exe().map_err(|error| error.to_string())?)
-        .arg(INSIDE)
-        .args(names)
-        .status()
-        .map_err(|error| {
-            format!("valgrind cannot be run ({error}); install it, on Debian with `apt-get install valgrind`")
-        })?;
-    if !status.success() {
-        return Err(format!("valgrind ended with {status}"));
-    }
-    let numbered = (1..).map(|number| directory.join(format!("out.{number}")));
-    // The last file is written at the end of the process, and holds nothing.
-    Ok(numbered.take_while(|file| file.exists()).take(2 * names.len()).collect())
+pub(crate) fn files<S: AsRef<std::ffi::OsStr>>(names: &[S]) -> Result<Vec<PathBuf>, String> {
+    callgrind::run(env!("CARGO_TARGET_TMPDIR"), names, 2 * names.len())
 }
 
 /// The body of the run under callgrind.
@@ -84,32 +53,7 @@ pub(crate) fn inside(rows: &[Row], names: &[String]) {
             if only[usize::from(!pending)] {
                 continue;
             }
-            let mut call = (row.make)(pending);
-            (0..row.round.max(WARM)).for_each(|_| call());
-            one_file(&mut call);
+            callgrind::inside(&mut (row.make)(pending), row.round);
         }
     }
-}
-
-/// What callgrind counts.
-#[inline(never)]
-fn measured(call: &mut Call) {
-    for _ in 0..CALLS {
-        black_box(&mut *call)();
-    }
-}
-
-/// Callgrind writes a file when this returns. It takes one order for a function, so this is not [`measured`] itself.
-#[inline(never)]
-fn one_file(call: &mut Call) {
-    measured(call);
-    black_box(());
-}
-
-fn per_call(file: &Path) -> Result<u64, String> {
-    let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
-    let total = text.lines().find_map(|line| line.strip_prefix("summary:").or(line.strip_prefix("totals:")));
-    let total: u64 =
-        total.and_then(|total| total.trim().parse().ok()).ok_or("no total in callgrind's file")?;
-    Ok((total + CALLS / 2) / CALLS)
 }

@@ -16,6 +16,7 @@ mod time;
 
 use std::process::ExitCode;
 
+use forbear_benches::callgrind;
 use rows::Row;
 use table::Measured;
 use time::Timer;
@@ -29,8 +30,8 @@ fn main() -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         None => measure(&rows),
         Some("--check") => check(&rows),
-        Some("--profile") => instructions::callgrind(&arguments[1..]).map(|files| println!("{files:#?}")),
-        Some(instructions::INSIDE) => {
+        Some("--profile") => instructions::files(&arguments[1..]).map(|files| println!("{files:#?}")),
+        Some(callgrind::INSIDE) => {
             instructions::inside(&rows, &arguments[1..]);
             Ok(())
         }
@@ -65,7 +66,7 @@ fn measure(rows: &[Row]) -> Result<(), String> {
         instructions,
         nanoseconds: (timer.alone(row, false), timer.alone(row, true)),
         two_threads: shared.contains(&row.name).then(|| timer.by_two(row)),
-        allocations: allocations::of(&mut (row.make)(true), row.round),
+        allocations: forbear_benches::allocations::of(&mut (row.make)(true), row.round),
     };
     let measured: Vec<_> = rows.iter().zip(counts).map(|(row, count)| one(row, count)).collect();
     let (look, bytes) = timer.recorded();

@@ -5,6 +5,7 @@ use std::future::{Ready, ready};
 use std::time::Duration;
 
 use forbear::{BudgetLayer, Families, Family, FamilyCooldownLayer, RetryAfterLayer};
+use forbear_benches::Call;
 use http::{Request, Response};
 use tower::limit::GlobalConcurrencyLimitLayer;
 use tower::retry::{Policy, RetryLayer};
@@ -14,7 +15,7 @@ use tower_resilience::circuitbreaker::{CircuitBreakerError, CircuitBreakerLayer}
 use tower_resilience::retry::RetryLayer as ResilientRetryLayer;
 use tower_resilience::timelimiter::{TimeLimiterError, TimeLimiterLayer};
 
-use crate::client::{Body, Call, Client, Load, host_name};
+use crate::client::{Body, Client, Load, host_name};
 
 const BUDGET: Duration = Duration::from_secs(30);
 const MANY: usize = 10_000;

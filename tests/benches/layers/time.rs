@@ -1,5 +1,4 @@
-//! Nanoseconds per call, by criterion. What counts is the time that the calling thread had a processor, so that other
-//! programs disturb less.
+//! Nanoseconds per call, by criterion.
 
 use std::fs;
 use std::hint::black_box;
@@ -9,11 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use criterion::{Bencher, Criterion};
+use forbear_benches::Call;
+use forbear_benches::time::spent;
 use forbear_core::time::Monotonic;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::allocations;
-use crate::client::Call;
 use crate::rows::Row;
 
 /// Runs criterion, and reads back what it found.
@@ -90,18 +89,4 @@ impl Timer {
         let estimates: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
         estimates["median"]["point_estimate"].as_f64().unwrap()
     }
-}
-
-/// How long the calling thread was at work for so many calls.
-fn spent(call: &mut Call, times: u64) -> Duration {
-    let start = thread_time();
-    for _ in 0..times {
-        black_box(&mut *call)();
-    }
-    thread_time().saturating_sub(start)
-}
-
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
 }

@@ -242,7 +242,9 @@ fn wants_body(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: &[Quot
         // Mostly it asks for its words itself, and no rule before it needs to be looked at again.
         let words = own.iter().any(Value::in_body)
             || rule.scope.iter().any(Value::in_body)
-            || waits.iter().any(Wait::in_body);
+            || waits.iter().any(Wait::in_body)
+            || rules.scope.iter().any(Value::in_body)
+                && limit(rules, &rule.scope, &rule.when, seen, quotas).is_none();
         return rule.limited && words || of_status().take(at).any(|rule| asks(rule) && head_holds(rule));
     }
     of_status().any(|rule| asks(rule) && head_holds(rule))

@@ -52,6 +52,20 @@ fn what_is_read_in_ways_of_their_own_saturates_as_other_delays_do() {
 }
 
 #[test]
+fn the_dialects_name_of_what_is_limited_is_looked_for_in_the_body() {
+    let dialect =
+        toml("scope = { json = \"/kind\" }\n[[dimension]]\nremaining = \"x-left\"\nname = \"calls\"");
+    let looks = |lines: &[(&'static str, &'static str)]| {
+        let head =
+            dialect.read_head(StatusCode::from_u16(529).unwrap(), &headers(lines), SystemTime::UNIX_EPOCH);
+        dialect.wants_body(&head)
+    };
+    assert!(looks(&[]));
+    assert_eq!(signal(&dialect, 529, &[], r#"{"kind":"search"}"#).limit.as_deref(), Some("search"));
+    assert!(!looks(&[("x-left", "0")]), "the head has the name");
+}
+
+#[test]
 fn rust_and_toml_have_the_same_words() {
     let rust = Dialect::builder("acme")
         .delay(Place::json("/wait").unit(Form::GoDuration))

@@ -31,6 +31,9 @@ pub(super) fn nanoseconds(text: &[u8], unit: u64) -> Option<u128> {
     const PLACES: usize = 18;
     const SCALE: u128 = 1_000_000_000_000_000_000;
     let (whole, fraction) = parts(text)?;
+    if fraction.is_empty() {
+        return Some(u128::from(value(whole.iter())).saturating_mul(u128::from(unit)));
+    }
     let (shown, below) = fraction.split_at(fraction.len().min(PLACES));
     let padding = repeat_n(&b'0', PLACES.saturating_sub(shown.len()));
     let below = u64::from(below.iter().any(|digit| *digit != b'0'));

@@ -36,8 +36,9 @@ fn unit_nanos(unit: &[u8]) -> Option<u64> {
 }
 
 fn up_to_the_millisecond(nanos: u128) -> Duration {
-    let millis = nanos.div_ceil(1_000_000);
-    Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)).min(LONGEST)
+    // What does not fit is longer than the longest. A division of 128 bits takes longer than all the rest.
+    let millis = u64::try_from(nanos).map_or(u64::MAX, |nanos| nanos.div_ceil(1_000_000));
+    Duration::from_millis(millis).min(LONGEST)
 }
 
 #[cfg(test)]

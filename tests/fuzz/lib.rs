@@ -1,0 +1,3 @@
+//! What the fuzz targets share with the test that keeps them alive.
+
+pub mod targets;
