@@ -6,17 +6,17 @@ use serde_json::Value;
 use crate::targets::dialects::DIVIDER;
 
 /// Inputs of one target, and words that a fuzzer may put into them.
-pub struct Seeds {
-    pub inputs: Vec<Vec<u8>>,
-    pub words: Vec<String>,
+pub(crate) struct Seeds {
+    pub(crate) inputs: Vec<Vec<u8>>,
+    pub(crate) words: Vec<String>,
 }
 
 /// In the order of the targets.
-pub fn all() -> [Seeds; 5] {
+pub(crate) fn all() -> [Seeds; 5] {
     let answers = answers();
     let hints =
         answers.iter().filter(|answer| holds(answer, b"retry-after") || holds(answer, b"x-amz")).cloned();
-    let responses = vectors().iter().map(|entry| response(entry)).collect();
+    let responses = vectors().iter().map(response).collect();
     let rest = &answers[..answers.len().min(NAMES.len())];
     let dialect = |(preset, answer): (presets::Preset, &Vec<u8>)| {
         [preset.toml().as_bytes(), DIVIDER.as_bytes(), answer].concat()
@@ -63,8 +63,8 @@ pub fn all() -> [Seeds; 5] {
 }
 
 /// The vectors as messages, each with its vendor.
-pub fn answers() -> Vec<Vec<u8>> {
-    vectors().iter().map(|entry| message(entry)).collect()
+pub(crate) fn answers() -> Vec<Vec<u8>> {
+    vectors().iter().map(message).collect()
 }
 
 fn vectors() -> Vec<Value> {
