@@ -1,6 +1,6 @@
 //! Instructions per call, counted by valgrind's callgrind.
 //!
-//! A bench runs itself once more under callgrind, which counts only what happens inside [`measured`] and writes a
+//! A bench runs itself once more under callgrind, which counts only what happens inside `measured` and writes a
 //! file for each call. So one run counts every row, over a warm program, with no start-up in it.
 
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ pub const INSIDE: &str = "--inside-callgrind";
 const CALLS: u64 = 1_000;
 const WARM: usize = 100;
 
-/// Runs this program under callgrind with [`INSIDE`] and `names`; its files, in the order of the calls of [`one_file`], of
+/// Runs this program under callgrind with [`INSIDE`] and `names`; its files, in the order of the calls of [`inside`], of
 /// which there are `files`. They lie in a folder of `directory`.
 ///
 /// # Errors
