@@ -7,7 +7,7 @@ use std::fmt;
 pub struct InvalidDialect {
     /// The key, from the top: `rule[1].when[0].json`. Empty where the text is no TOML at all.
     pub key: String,
-    /// What is there; of TOML that cannot be read, the line.
+    /// What is there. Empty where the text is no TOML at all: then `allowed` has the line.
     pub value: String,
     /// What is wrong with it, and what is allowed.
     pub allowed: String,

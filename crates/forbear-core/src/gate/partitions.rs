@@ -25,6 +25,13 @@ impl Rests for Gate {
 }
 
 impl Gate {
+    /// Whether any part of this family was ever limited by itself: one atomic load.
+    #[must_use]
+    #[inline]
+    pub fn has_partitions(&self) -> bool {
+        self.partitions.get().is_some()
+    }
+
     /// The gate of a part of this family, where it has one: only after a signal of its own.
     #[must_use]
     #[inline]

@@ -58,7 +58,10 @@ impl Whose {
             && let Some(route) = route()
         {
             let counted = Counted { route: Some(route), ..counted };
-            return Self { part: counted.narrowest(&member.gate, route, now), counted, suspect };
+            // Without a part that was limited there is none that could be closed, and no look at what was learned.
+            let limited = member.gate.has_partitions();
+            let part = limited.then(|| counted.narrowest(&member.gate, route, now)).flatten();
+            return Self { part, counted, suspect };
         }
         Self { counted, part: partition.and_then(|partition| member.gate.partition(partition)), suspect }
     }
