@@ -28,13 +28,15 @@ impl Partition {
     /// identifier is like any other.
     #[must_use]
     pub fn of_template(method: &Method, path: &str) -> Self {
-        static KEY: OnceLock<RandomState> = OnceLock::new();
-        let mut hasher = KEY.get_or_init(RandomState::new).build_hasher();
-        method.as_str().hash(&mut hasher);
-        for segment in path.split('/') {
-            (if is_identifier(segment) { "*" } else { segment }).hash(&mut hasher);
+        // On the way of every attempt, and no secret: a quick hash does.
+        static KEY: OnceLock<foldhash::quality::RandomState> = OnceLock::new();
+        let mut hasher = KEY.get_or_init(Default::default).build_hasher();
+        hasher.write(method.as_str().as_bytes());
+        for segment in path.as_bytes().split(|byte| *byte == b'/') {
+            hasher.write_u8(b'/');
+            hasher.write(if is_identifier(segment) { b"*" } else { segment });
         }
-        Self(NonZeroU64::new(hasher.finish()).unwrap_or(NonZeroU64::MAX))
+        Self::from_hash(hasher.finish())
     }
 
     /// The bucket that a vendor calls `name`.
@@ -50,7 +52,11 @@ impl Partition {
 
     fn hash(key: &(impl Hash + ?Sized)) -> Self {
         static KEY: OnceLock<RandomState> = OnceLock::new();
-        let hash = KEY.get_or_init(RandomState::new).hash_one(key);
+        Self::from_hash(KEY.get_or_init(RandomState::new).hash_one(key))
+    }
+
+    /// The partition that [`hashed`](Self::hashed) gave this.
+    pub(crate) fn from_hash(hash: u64) -> Self {
         Self(NonZeroU64::new(hash).unwrap_or(NonZeroU64::MAX))
     }
 
@@ -61,10 +67,13 @@ impl Partition {
 }
 
 /// Digits alone, a UUID, or so long and with so many digits that a person did not write it.
-fn is_identifier(segment: &str) -> bool {
-    let digits = segment.bytes().filter(u8::is_ascii_digit).count();
-    let hex = segment.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    digits > 0 && (digits == segment.len() || segment.len() >= 16 && (hex || digits >= 4))
+fn is_identifier(segment: &[u8]) -> bool {
+    if segment.len() < 16 {
+        return !segment.is_empty() && segment.iter().all(u8::is_ascii_digit);
+    }
+    let digits = segment.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let hex = || segment.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    digits >= 4 || digits > 0 && hex()
 }
 
 /// Eight digits of the keyed hash, such as `3fa90b1c`: the same for one process's life.

@@ -19,6 +19,8 @@ pub(crate) type Body = Empty<Bytes>;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Client {
     pub(crate) pending: bool,
+    /// Whether its answers name the bucket that they were counted in.
+    pub(crate) bucket: bool,
 }
 
 /// The future of [`Client`].
@@ -34,13 +36,25 @@ pub(crate) struct Load {
     /// Asked for in turn.
     uris: Vec<Uri>,
     headers: HeaderMap,
+    bucket: bool,
 }
 
 impl Load {
     /// One URL, or one at each of so many hosts.
     pub(crate) fn to(hosts: usize) -> Self {
         let uri = |host| format!("https://{}/v8/chart?x=1", host_name(host)).parse().unwrap();
-        Self { uris: (0..hosts).map(uri).collect(), headers: HeaderMap::new() }
+        Self { uris: (0..hosts).map(uri).collect(), headers: HeaderMap::new(), bucket: false }
+    }
+
+    /// Answered with the name of a bucket.
+    pub(crate) fn counted_in_a_bucket(mut self) -> Self {
+        self.bucket = true;
+        self
+    }
+
+    /// Who answers.
+    pub(crate) fn client(&self, pending: bool) -> Client {
+        Client { pending, bucket: self.bucket }
     }
 
     /// With eight headers, their values shared as those of a parsed message are.
@@ -63,7 +77,7 @@ impl Load {
         S: Service<Request<Body>, Response = Response<RB>> + 'static,
         S::Error: Debug,
     {
-        let Self { uris, headers } = self.clone();
+        let Self { uris, headers, .. } = self.clone();
         let mut next = 0;
         Box::new(move || {
             let mut request = Request::new(Body::new());
@@ -103,7 +117,12 @@ impl<B> Service<Request<B>> for Client {
 
     fn call(&mut self, request: Request<B>) -> Attempt {
         drop(black_box(request));
-        Attempt { pending: self.pending, answer: ready(Ok(Response::new(Body::new()))) }
+        let mut answer = Response::new(Body::new());
+        if self.bucket {
+            let name = HeaderValue::from_static("80c17d2f203122d936070c88c8d10f33");
+            answer.headers_mut().insert(HeaderName::from_static("x-ratelimit-bucket"), name);
+        }
+        Attempt { pending: self.pending, answer: ready(Ok(answer)) }
     }
 }
 

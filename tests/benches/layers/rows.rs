@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::time::Duration;
 
+use forbear::dialect::Dialect;
 use forbear::{BudgetLayer, Families, Family, FamilyCooldownLayer, RetryAfterLayer};
 use forbear_benches::Call;
 use http::{Request, Response};
@@ -39,6 +40,10 @@ pub(crate) const BUDGET_ALONE: &str = "budget alone";
 pub(crate) const RETRY_AFTER_ALONE: &str = "retry-after alone, no replay";
 pub(crate) const HEALTHY: &str = "gate alone, a host of no family";
 pub(crate) const GATE: &str = "gate alone";
+pub(crate) const FLOOR_BUCKET: &str = "floor, a bucket named";
+pub(crate) const BUCKETS: &str = "gate alone, a vendor of buckets";
+pub(crate) const BUCKET: &str = "gate alone, its bucket named";
+pub(crate) const LIMITED: &str = "gate alone, one of its buckets was limited";
 pub(crate) const THREE: &str = "**three layers**";
 pub(crate) const REPLAY: &str = "three layers, replay, 8 headers";
 pub(crate) const TOWER_LIMIT: &str = "tower ConcurrencyLimit";
@@ -67,7 +72,7 @@ where
     L::Service: Service<Request<Body>, Response = Response<RB>, Error: std::fmt::Debug> + 'static,
 {
     fn calls(&self, pending: bool) -> Call {
-        self.1.call(self.0.layer(Client { pending }))
+        self.1.call(self.0.layer(self.1.client(pending)))
     }
 }
 
@@ -89,6 +94,10 @@ pub(crate) fn all() -> Vec<Row> {
         row(BUDGET_ALONE, FLOOR, one(), budget),
         row(RETRY_AFTER_ALONE, FLOOR, one(), plain()),
         row(GATE, FLOOR, one(), gate()),
+        row(FLOOR_BUCKET, FLOOR_BUCKET, one().counted_in_a_bucket(), tower::layer::util::Identity::new()),
+        row(BUCKETS, FLOOR, one(), FamilyCooldownLayer::new(of_buckets())),
+        row(BUCKET, FLOOR_BUCKET, one().counted_in_a_bucket(), FamilyCooldownLayer::new(of_buckets())),
+        row(LIMITED, FLOOR_BUCKET, one().counted_in_a_bucket(), FamilyCooldownLayer::new(limited())),
         row(HEALTHY, FLOOR, one(), healthy),
         row("gate alone, one of 10,000 families", FLOOR, one(), many.clone()),
         row("gate alone, 10,000 families in turn", FLOOR_MANY, Load::to(MANY), many),
@@ -112,12 +121,32 @@ fn families(count: usize) -> Families {
     (0..count).map(family).fold(Families::builder(), forbear::FamiliesBuilder::family).build().unwrap()
 }
 
+/// A vendor whose limits are for buckets that it names.
+fn of_buckets() -> Families {
+    let family = Family::new("vendor-0").host(host_name(0)).dialect(Dialect::named("discord").unwrap());
+    Families::builder().family(family).build().unwrap()
+}
+
+/// The same, another of whose buckets cools.
+fn limited() -> Families {
+    let families = of_buckets();
+    let refuses = tower::service_fn(|_: Request<Body>| {
+        let answer = Response::builder().status(429).header("x-ratelimit-bucket", "other");
+        ready(answer.header("retry-after", "86400").body(Body::new()))
+    });
+    let mut service = FamilyCooldownLayer::new(families.clone()).layer(refuses);
+    let request = Request::get(format!("https://{}/other", host_name(0))).body(Body::new()).unwrap();
+    let answer = tokio::runtime::Handle::current().block_on(service.call(request)).unwrap();
+    assert_eq!(answer.status(), 429);
+    families
+}
+
 /// The size of a call's future with the three layers, and the size of the client's own.
 pub(crate) fn sizes() -> (usize, usize) {
     fn of<S: Service<Request<Body>>>(_: &S) -> usize {
         size_of::<S::Future>()
     }
-    let client = Client { pending: false };
+    let client = Load::to(1).client(false);
     let layers = (BudgetLayer::new(BUDGET), RetryAfterLayer::new(), FamilyCooldownLayer::new(families(1)));
     (of(&layers.layer(client)), of(&client))
 }

@@ -173,6 +173,15 @@ impl Dialect {
         if read::is_event_stream(headers) { |seen| read::first_event(seen).is_some() } else { |_| false }
     }
 
+    /// A fingerprint of what names the [bucket](Self::bucket) in the head of an answer, never zero; `None` where nothing does.
+    /// Two answers of one fingerprint name the same bucket, so who knows one need not read the other.
+    #[must_use]
+    #[inline]
+    pub fn bucket_told(&self, headers: &HeaderMap) -> Option<u64> {
+        let rules = self.rules();
+        if rules.bucket.is_empty() { None } else { read::bucket_told(rules, headers) }
+    }
+
     /// The bucket that the vendor counted a request in, where it names one in the head of its answer.
     #[must_use]
     pub fn bucket(&self, headers: &HeaderMap, wall: SystemTime) -> Option<Box<str>> {

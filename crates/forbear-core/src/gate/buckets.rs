@@ -7,53 +7,48 @@ use hashbrown::HashMap;
 
 use crate::partition::Partition;
 use crate::signal::clean;
-use crate::sync::{RandomState, RwLock};
+use crate::sync::{Mutex, MutexGuard, RandomState, fewer};
 use crate::time::Monotonic;
 
 use super::engine::Gate;
+use super::learned::{Known, Learned};
 
-/// So many routes of a family are known by their bucket.
-const MOST: usize = 10_000;
+/// So many limited buckets are remembered.
+const MOST: usize = fewer(10_000, 3);
 /// A bucket that was limited since then may cool still: that is as long as one may cool by default. Its routes make no room
 /// for others.
 const COOLS_FOR: Duration = Duration::from_secs(24 * 60 * 60);
-/// So many routes are looked at for one that makes room; where none does, the new one is not learned.
-const LOOKED_AT: usize = 256;
 
 /// The bucket of each route that one was named for.
 #[derive(Default)]
-pub(super) struct Buckets {
-    learned: OnceLock<Box<RwLock<Learned>>>,
-}
+pub(super) struct Buckets(OnceLock<Box<Told>>);
 
+/// What answers told.
 #[derive(Default)]
-struct Learned {
-    by_route: HashMap<Partition, Partition, RandomState>,
-    /// When each bucket was limited last.
-    limited: HashMap<Partition, Monotonic, RandomState>,
+struct Told {
+    learned: Learned,
+    /// When each bucket was limited last. Whoever holds it may write what is learned.
+    limited: Mutex<HashMap<Partition, Monotonic, RandomState>>,
 }
 
-impl Learned {
-    fn learn(&mut self, route: Partition, bucket: Partition, now: Monotonic) {
-        if self.by_route.len() >= MOST && !self.by_route.contains_key(&route) {
-            let rests = |bucket: &Partition| {
-                self.limited.get(bucket).is_none_or(|limited| now.since(*limited) > COOLS_FOR)
-            };
-            let mut routes = self.by_route.iter().take(LOOKED_AT);
-            let Some((&other, _)) = routes.find(|(_, bucket)| rests(bucket)) else {
-                return;
-            };
-            self.by_route.remove(&other);
-        }
-        self.by_route.insert(route, bucket);
+impl Told {
+    fn limited(&self) -> MutexGuard<'_, HashMap<Partition, Monotonic, RandomState>> {
+        self.limited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn limited(&mut self, bucket: Partition, now: Monotonic) {
-        if self.limited.len() >= MOST {
-            self.limited.retain(|_, limited| now.since(*limited) <= COOLS_FOR);
+    fn learn(&self, route: Partition, known: Known, now: Monotonic) {
+        let limited = self.limited();
+        let rests = |bucket| limited.get(&bucket).is_none_or(|limited| now.since(*limited) > COOLS_FOR);
+        self.learned.learn(route, known, rests);
+    }
+
+    fn limit(&self, bucket: Partition, now: Monotonic) {
+        let mut limited = self.limited();
+        if limited.len() >= MOST {
+            limited.retain(|_, limited| now.since(*limited) <= COOLS_FOR);
         }
-        if self.limited.len() < MOST || self.limited.contains_key(&bucket) {
-            self.limited.insert(bucket, now);
+        if limited.len() < MOST || limited.contains_key(&bucket) {
+            limited.insert(bucket, now);
         }
     }
 }
@@ -64,24 +59,28 @@ impl std::fmt::Debug for Buckets {
     }
 }
 
+impl Known {
+    /// The part of its family that a request of `credential` counts in.
+    #[must_use]
+    pub fn part(&self, credential: Option<Partition>) -> Partition {
+        self.bucket.within(credential)
+    }
+}
+
 impl Gate {
-    /// The part of the family that a request on `route` counts in, where its bucket is known.
+    /// What is known of `route`, without a lock.
     #[must_use]
     #[inline]
-    pub fn bucket(&self, route: Partition, credential: Option<Partition>) -> Option<Partition> {
-        let learned = self.buckets.learned.get()?;
-        let learned = learned.read().unwrap_or_else(PoisonError::into_inner);
-        learned.by_route.get(&route).map(|bucket| bucket.within(credential))
+    pub fn bucket(&self, route: Partition) -> Option<Known> {
+        self.buckets.0.get()?.learned.get(route)
     }
 
-    /// An answer on `route` named its bucket. A known one costs a look. Of 10,000 routes one of a bucket that rests makes room.
-    pub fn learn_bucket(&self, route: Partition, name: &str, now: Monotonic) {
-        let bucket = Partition::of_bucket(name);
-        let learned = self.buckets.learned.get_or_init(Box::default);
-        let known =
-            learned.read().unwrap_or_else(PoisonError::into_inner).by_route.get(&route) == Some(&bucket);
-        if !known {
-            learned.write().unwrap_or_else(PoisonError::into_inner).learn(route, bucket, now);
+    /// An answer on `route` named its bucket, by words of the fingerprint `told`. At most ten thousand routes are known; one
+    /// of a bucket that rests makes room.
+    pub fn learn_bucket(&self, route: Partition, name: &str, told: u64, now: Monotonic) {
+        let known = Known { bucket: Partition::of_bucket(name), told };
+        if self.bucket(route) != Some(known) {
+            self.buckets.0.get_or_init(Box::default).learn(route, known, now);
         }
     }
 
@@ -89,8 +88,7 @@ impl Gate {
     #[must_use]
     pub fn bucket_for(&self, name: &str, credential: Option<Partition>, now: Monotonic) -> Arc<Self> {
         let bucket = Partition::of_bucket(name);
-        let learned = self.buckets.learned.get_or_init(Box::default);
-        learned.write().unwrap_or_else(PoisonError::into_inner).limited(bucket, now);
+        self.buckets.0.get_or_init(Box::default).limit(bucket, now);
         let label = format!("bucket {}", clean(name, 64));
         self.partition_named(bucket.within(credential), label.trim_end(), now)
     }
@@ -115,6 +113,7 @@ mod tests {
 
     use super::*;
     use crate::gate::GateSettings;
+    use crate::gate::learned::MOST as MOST_ROUTES;
 
     fn at(seconds: u64) -> Monotonic {
         Monotonic::ORIGIN.after(Duration::from_secs(seconds))
@@ -128,24 +127,36 @@ mod tests {
         Partition::of_template(&Method::GET, &format!("/things-{at}x"))
     }
 
+    fn learn(gate: &Gate, number: usize, name: &str, now: Monotonic) {
+        gate.learn_bucket(route(number), name, 7, now);
+    }
+
+    fn known(gate: &Gate) -> usize {
+        gate.buckets.0.get().map_or(0, |told| told.learned.len())
+    }
+
     #[test]
     fn a_route_is_in_the_bucket_that_was_named_last_and_all_is_bounded() {
         let gate = gate();
-        assert_eq!(gate.bucket(route(0), None), None);
-        gate.learn_bucket(route(0), "core", at(1));
-        gate.learn_bucket(route(1), "search", at(1));
-        gate.learn_bucket(route(2), "core", at(1));
-        let bucket = |at| gate.bucket(route(at), None);
+        assert_eq!(gate.bucket(route(0)), None);
+        learn(&gate, 0, "core", at(1));
+        learn(&gate, 1, "search", at(1));
+        learn(&gate, 2, "core", at(1));
+        let bucket = |at| gate.bucket(route(at)).map(|known| known.part(None));
         assert!(bucket(0).is_some() && bucket(0) == bucket(2) && bucket(0) != bucket(1));
-        let of = |credential: &str| gate.bucket(route(0), Some(Partition::of(credential)));
+        let of =
+            |credential: &str| gate.bucket(route(0)).map(|known| known.part(Some(Partition::of(credential))));
         assert!(of("a").is_some() && of("a") != of("b") && of("a") != bucket(0));
-        gate.learn_bucket(route(0), "search", at(1));
-        assert_eq!(bucket(0), bucket(1));
-        for number in 0..MOST + 10 {
-            gate.learn_bucket(route(number), "core", at(1));
+        learn(&gate, 0, "search", at(1));
+        assert_eq!((bucket(0), known(&gate)), (bucket(1), 3));
+        gate.learn_bucket(route(0), "search", 8, at(1));
+        assert_eq!(gate.bucket(route(0)).map(|known| known.told), Some(8));
+        for number in 0..2 * MOST_ROUTES {
+            learn(&gate, number, "core", at(1));
+            assert!(bucket(number).is_some(), "the one that was named last is known: {number}");
         }
-        assert_eq!(gate.buckets.learned.get().unwrap().read().unwrap().by_route.len(), MOST);
-        assert!(bucket(MOST + 9).is_some());
+        assert_eq!(MOST_ROUTES, 10_000);
+        assert!((MOST_ROUTES * 9 / 10..=MOST_ROUTES).contains(&known(&gate)), "{}", known(&gate));
     }
 
     #[test]
@@ -153,17 +164,16 @@ mod tests {
         let gate = gate();
         let of_slow = 100;
         for number in 0..of_slow {
-            gate.learn_bucket(route(number), "slow", at(1));
+            learn(&gate, number, "slow", at(1));
         }
         let _ = gate.bucket_for("slow", None, at(2));
-        let kept =
-            |gate: &Gate| (0..of_slow).filter(|number| gate.bucket(route(*number), None).is_some()).count();
-        for number in of_slow..3 * MOST {
-            gate.learn_bucket(route(number), "core", at(3));
+        let kept = |gate: &Gate| (0..of_slow).filter(|number| gate.bucket(route(*number)).is_some()).count();
+        for number in of_slow..3 * MOST_ROUTES {
+            learn(&gate, number, "core", at(3));
         }
         assert_eq!(kept(&gate), of_slow);
-        for number in 3 * MOST..6 * MOST {
-            gate.learn_bucket(route(number), "core", at(2 * 24 * 60 * 60));
+        for number in 3 * MOST_ROUTES..6 * MOST_ROUTES {
+            learn(&gate, number, "core", at(2 * 24 * 60 * 60));
         }
         assert!(kept(&gate) < of_slow, "a day later it is a bucket like any other");
     }
@@ -174,6 +184,6 @@ mod tests {
         for number in 0..MOST + 10 {
             let _ = gate.bucket_for(&number.to_string(), None, at(1));
         }
-        assert_eq!(gate.buckets.learned.get().unwrap().read().unwrap().limited.len(), MOST);
+        assert_eq!(gate.buckets.0.get().unwrap().limited().len(), MOST);
     }
 }

@@ -23,6 +23,7 @@ mod engine;
 mod event;
 mod inherit;
 mod ladder;
+mod learned;
 mod listen;
 mod merge;
 #[cfg(all(test, forbear_loom))]
@@ -53,6 +54,7 @@ pub use decision::{Decision, Refusal, RefusalCause, Struck};
 pub use engine::{Gate, answered_open};
 pub use event::{Effect, Event, Observed, Outcome};
 pub use ladder::{Ladder, TOP_LEVEL};
+pub use learned::Known;
 pub use listen::{ListenerId, Listeners};
 pub use merge::{Merged, Transition};
 pub use operator::{Act, Acted, Operator, clears};

@@ -8,6 +8,7 @@ use forbear_core::coding::Decoder;
 use forbear_core::dialect::{Dialect, Reading, Verdict};
 use forbear_core::families::FamiliesId;
 use forbear_core::gate::{Gate, Observed, Outcome};
+use forbear_core::partition::Partition;
 use forbear_core::signal::{Scope, Signal as Said};
 use forbear_core::url::RedactedUrl;
 use http::{HeaderMap, Response, StatusCode, Uri};
@@ -50,14 +51,23 @@ pub(super) fn is_plain<RB>(response: &Response<RB>, admitted: &Admitted, origin:
         && effective_uri(response).is_none_or(|uri| *uri == origin.uri)
 }
 
-/// Learns which bucket of its vendor a request counts in from the head of its answer.
-#[cold]
+/// Learns which bucket of its vendor a request counts in from the head of its answer, where that is news.
+#[inline]
 pub(super) fn learn(headers: &HeaderMap, admitted: &Admitted, origin: &Origin) {
-    let Some(route) = origin.counted.route else { return };
+    if let Some(route) = origin.counted.route
+        && let Some(told) = origin.dialect.bucket_told(headers)
+        && told != origin.counted.told
+    {
+        learn_anew(headers, route, told, admitted, origin);
+    }
+}
+
+#[cold]
+fn learn_anew(headers: &HeaderMap, route: Partition, told: u64, admitted: &Admitted, origin: &Origin) {
     if let Some(name) = origin.dialect.bucket(headers, clock::wall())
         && let Some(gate) = admitted.gate()
     {
-        gate.learn_bucket(route, &name, clock::now());
+        gate.learn_bucket(route, &name, told, clock::now());
     }
 }
 

@@ -89,12 +89,12 @@ pub(super) struct Origin {
 
 impl Origin {
     #[inline]
-    pub(super) const fn new(uri: Uri, families: FamiliesId, dialect: Dialect) -> Self {
+    pub(super) fn new(uri: Uri, families: FamiliesId, dialect: Dialect) -> Self {
         Self {
             uri,
             families,
             dialect,
-            counted: Counted { partition: None, per_partition: false, route: None },
+            counted: Counted::default(),
             suspect: false,
             observed: true,
             shadow: false,
@@ -163,9 +163,7 @@ where
                     this.admitted.polled = true;
                     match ready!(attempt.poll(cx)) {
                         Ok(response) if is_plain(&response, this.admitted, this.origin) => {
-                            if this.origin.counted.route.is_some() {
-                                learn(response.headers(), this.admitted, this.origin);
-                            }
+                            learn(response.headers(), this.admitted, this.origin);
                             settle_plain(is_good(response.status()), this.admitted, this.origin);
                             Next::Return(Ok(response.map(Peeked::plain)))
                         }

@@ -28,6 +28,8 @@ pub(crate) struct Counted {
     pub(crate) per_partition: bool,
     /// The template of its route, where the vendor's limits are for buckets or routes.
     pub(crate) route: Option<Partition>,
+    /// The fingerprint of the words that named its bucket last; zero where it has none that is known.
+    pub(crate) told: u64,
 }
 
 impl Whose {
@@ -46,21 +48,24 @@ impl Whose {
         {
             // A route that is apart from its family is a part of it like any other.
             if gate.is_some() {
-                let counted = Counted { partition: Some(route), per_partition: true, route: None };
+                let counted = Counted { partition: Some(route), per_partition: true, ..Counted::default() };
                 let credential = partition().and_then(|partition| member.gate.partition(partition));
                 return Self { counted, part: most_closed([credential, gate], now), suspect: true };
             }
             suspect = true;
         }
         let partition = partition();
-        let counted = Counted { partition, per_partition: member.per_partition, route: None };
+        let counted = Counted { partition, per_partition: member.per_partition, ..Counted::default() };
         if member.dialect.names_buckets()
             && let Some(route) = route()
         {
-            let counted = Counted { route: Some(route), ..counted };
-            // Without a part that was limited there is none that could be closed, and no look at what was learned.
+            let known = member.gate.bucket(route);
+            let told = known.map_or(0, |known| known.told);
+            let counted = Counted { route: Some(route), told, ..counted };
+            // Without a part that was limited there is none that could be closed.
             let limited = member.gate.has_partitions();
-            let part = limited.then(|| counted.narrowest(&member.gate, route, now)).flatten();
+            let bucket = known.map(|known| known.part(counted.partition));
+            let part = limited.then(|| counted.narrowest(&member.gate, route, bucket, now)).flatten();
             return Self { part, counted, suspect };
         }
         Self { counted, part: partition.and_then(|partition| member.gate.partition(partition)), suspect }
@@ -69,9 +74,13 @@ impl Whose {
 
 impl Counted {
     /// Of the parts that an attempt counts in, its bucket, its route and its credential, the one that is closed most.
-    #[cold]
-    fn narrowest(&self, family: &Gate, route: Partition, now: Monotonic) -> Option<Arc<Gate>> {
-        let bucket = family.bucket(route, self.partition);
+    fn narrowest(
+        &self,
+        family: &Gate,
+        route: Partition,
+        bucket: Option<Partition>,
+        now: Monotonic,
+    ) -> Option<Arc<Gate>> {
         let parts = [self.partition, Some(route.within(self.partition)), bucket];
         most_closed(parts.map(|part| part.and_then(|part| family.partition(part))), now)
     }
@@ -86,7 +95,7 @@ impl Counted {
             }
             Scope::Bucket => {
                 let (route, name) = self.route.zip(signal.limit.as_deref())?;
-                family.learn_bucket(route, name, now);
+                family.learn_bucket(route, name, 0, now);
                 Some(family.bucket_for(name, self.partition, now))
             }
             Scope::Route => Some(family.template_for(self.route?, self.partition, path, now)),

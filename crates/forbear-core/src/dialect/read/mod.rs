@@ -8,6 +8,8 @@ mod policies;
 mod ratelimit;
 mod readers;
 
+use std::hash::{BuildHasher, Hasher};
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use http::StatusCode;
@@ -19,7 +21,7 @@ use delay::{Found, advertised};
 use dimensions::LONGEST_NAME;
 use find::Seen;
 
-use super::compile::{Condition, Rule, Rules, Value, Wait};
+use super::compile::{At, Condition, Rule, Rules, Value, Wait};
 use super::{Quota, Reading, Verdict};
 use crate::signal::hint::Receipt;
 use crate::signal::{Class, Delay, Evidence, Reason, Signal, clean};
@@ -253,6 +255,20 @@ fn wants_body(rules: &Rules, status: StatusCode, seen: &Seen<'_>, quotas: &[Quot
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).map(http::HeaderValue::as_bytes).unwrap_or_default();
     kind.get(..17).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"))
+}
+
+/// A fingerprint of the lines that [`bucket`] reads; `None` where there are none.
+pub(super) fn bucket_told(rules: &Rules, headers: &HeaderMap) -> Option<u64> {
+    static KEY: OnceLock<foldhash::fast::RandomState> = OnceLock::new();
+    let mut hasher = None;
+    for value in &rules.bucket {
+        let (At::Header(name) | At::JsonInHeader(name, _)) = &value.place else { continue };
+        for line in headers.get_all(name) {
+            let hasher = hasher.get_or_insert_with(|| KEY.get_or_init(Default::default).build_hasher());
+            hasher.write(line.as_bytes());
+        }
+    }
+    hasher.map(|hasher| hasher.finish() | 1)
 }
 
 /// The bucket that the vendor counts a request in, where its dialect says where that stands.
