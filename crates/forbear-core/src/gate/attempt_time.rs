@@ -47,3 +47,46 @@ impl AttemptTime {
         (duration(self.mean), duration(self.deviation), self.samples)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    /// In milliseconds, as tests compare them.
+    fn told(time: &AttemptTime) -> (u128, u128, u32) {
+        let (mean, deviation, samples) = time.parts();
+        let rounded = |duration: Duration| (duration.as_micros() + 500) / 1000;
+        (rounded(mean), rounded(deviation), samples)
+    }
+
+    #[test]
+    fn averages_move_by_an_eighth_and_the_deviation_by_a_quarter() {
+        let mut time = AttemptTime::default();
+        assert_eq!((time.mean(), time.needed()), (0.05, ms(50)));
+        time.answered_in(ms(800));
+        assert_eq!(told(&time), (800, 0, 1));
+        time.answered_in(ms(1600));
+        assert_eq!(told(&time), (900, 200, 2));
+        time.answered_in(ms(100));
+        assert_eq!(told(&time), (800, 350, 3));
+        assert_eq!(time.needed().as_millis(), 800 + 4 * 350);
+    }
+
+    #[test]
+    fn what_another_place_measured_counts_by_its_answers() {
+        let mut time = AttemptTime::default();
+        time.absorb(ms(999), ms(999), 0);
+        assert_eq!(told(&time), (0, 0, 0));
+        // The first there is counts in full.
+        time.absorb(ms(800), ms(100), 2);
+        assert_eq!(told(&time), (800, 100, 2));
+        time.absorb(ms(400), ms(500), 4);
+        assert_eq!(told(&time), (600, 300, 6));
+        time.absorb(ms(100), ms(20), 80);
+        assert_eq!(told(&time), (100, 20, 86));
+    }
+}

@@ -175,6 +175,20 @@ mod tests {
     }
 
     #[test]
+    fn every_route_has_a_bit_also_where_two_have_the_same() {
+        let route = |number: u32| Partition::of_route(&format!("/items/{number}"));
+        let (one, other) = (route(0), route(1));
+        let same = (2..).map(route).find(|same| bit(*same) == bit(one)).unwrap();
+        let mut routes = Routes::default();
+        for refused in [one, other, same] {
+            let _ = routes.refused(refused);
+        }
+        routes.accepted(route(1_000_000));
+        assert_eq!(routes.bits(), bit(one) | bit(other));
+        assert!((0..1000).fold(0, |bits, number| bits | bit(route(number))) == u64::MAX);
+    }
+
+    #[test]
     fn one_that_is_accepted_itself_begins_anew() {
         let mut routes = Routes::default();
         let (one, other) = (Partition::of_route("/one"), Partition::of_route("/other"));

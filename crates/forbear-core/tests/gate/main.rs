@@ -11,6 +11,7 @@
 
 mod closed;
 mod cooldown_length;
+mod dead_route;
 mod faults;
 mod merge;
 mod model;
