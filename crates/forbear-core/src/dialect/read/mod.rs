@@ -86,7 +86,7 @@ fn limited(
             evidence.extend(stood);
             Some(Reason::of_clean(reason))
         }
-        None => exhausted(&quotas).find_map(|quota| quota.reason.clone()),
+        None => told_reason(&quotas),
     };
     let reason = reason.unwrap_or_else(|| by_default(status, found.as_ref(), &quotas));
     let mut delay = rule.default_delay.map(|duration| Delay { duration, absolute: false });
@@ -133,11 +133,8 @@ fn unlimited(
     let by_dimension = found.as_ref().is_some_and(|found| found.dimension);
     let reason = reason.or_else(|| {
         if by_dimension || found.is_none() {
-            let mut exhausted = exhausted(&quotas).peekable();
-            exhausted.peek()?;
-            return exhausted
-                .find_map(|quota| quota.reason.clone())
-                .or(Some(Reason::from_static("quota-exhausted")));
+            exhausted(&quotas).next()?;
+            return told_reason(&quotas).or(Some(Reason::from_static("quota-exhausted")));
         }
         (status == StatusCode::ACCEPTED && delay.is_some()).then(|| Reason::from_static("poll-interval"))
     });
@@ -159,6 +156,12 @@ fn tell(evidence: &mut Vec<Evidence>, told: impl IntoIterator<Item = Evidence>) 
 
 fn exhausted(quotas: &[Quota]) -> impl Iterator<Item = &Quota> {
     quotas.iter().filter(|quota| quota.exhausted)
+}
+
+/// Why nothing is left, where what is exhausted says so: of that which is waited for, whose reset is the longest.
+fn told_reason(quotas: &[Quota]) -> Option<Reason> {
+    let telling = exhausted(quotas).filter(|quota| quota.reason.is_some());
+    telling.reduce(|kept, next| if next.reset > kept.reset { next } else { kept })?.reason.clone()
 }
 
 /// The reason of a limit that has none in words.
