@@ -34,12 +34,22 @@ pub(super) fn compile(words: &Words) -> Result<Rules, InvalidDialect> {
             "use 1 to 64 bytes without white space, such as `acme-api`",
         ));
     }
+    let nothing_names = words.scope.0.is_empty() && words.bucket.0.is_empty() && words.dimensions.is_empty();
+    if words.of == Some(Scope::Bucket)
+        && nothing_names
+        && words.rules.iter().all(|rule| rule.scope.0.is_empty())
+    {
+        return Err(bucket_of_no_name("of"));
+    }
     let mut rules = Vec::new();
     let mut dimensions = Vec::new();
     for (at, words) in words.rules.iter().enumerate() {
         let key = format!("rule[{at}]");
         let rule = rule(words, &key)?;
         asked(&rule, &rules, &key)?;
+        if rule.of == Some(Scope::Bucket) && rule.scope.is_empty() && nothing_names {
+            return Err(bucket_of_no_name(format!("{key}.of")));
+        }
         rules.push(rule);
     }
     for (at, limit) in words.published.iter().enumerate() {
@@ -164,6 +174,14 @@ fn rule(words: &words::Rule, key: &str) -> Result<Rule, InvalidDialect> {
         delay,
         default_delay: duration(words.default_delay.as_deref(), &format!("{key}.default-delay"))?,
     })
+}
+
+fn bucket_of_no_name(key: impl Into<String>) -> InvalidDialect {
+    InvalidDialect::new(
+        key,
+        "bucket",
+        "is the bucket of no name: say where its name stands, by `scope` or `bucket`",
+    )
 }
 
 /// Refuses places in the body, where the head alone is read.

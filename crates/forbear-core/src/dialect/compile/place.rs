@@ -45,6 +45,13 @@ pub(super) fn waits(places: &List<Place>, key: &str) -> Result<Box<[Wait]>, Inva
         if has_test(&place.keys) {
             return Err(InvalidDialect::new(key, "a test", "belongs to a condition in `when`"));
         }
+        if let Some(prefix) = &place.keys.prefix {
+            return Err(InvalidDialect::new(
+                format!("{key}.prefix"),
+                prefix,
+                "belongs to a name; a delay is what stands there",
+            ));
+        }
         let Some(unit) = place.keys.unit else {
             return Err(InvalidDialect::new(
                 format!("{key}.unit"),

@@ -24,7 +24,7 @@ use find::Seen;
 use super::compile::{At, Condition, Rule, Rules, Value, Wait};
 use super::{Quota, Reading, Verdict};
 use crate::signal::hint::Receipt;
-use crate::signal::{Class, Delay, Evidence, Reason, Signal, clean};
+use crate::signal::{Class, Delay, Evidence, Reason, Scope, Signal, clean};
 
 /// The reason codes that tell of too much in flight, beside all that end in `-concurrency`.
 const CONCURRENCY: [&str; 4] =
@@ -99,8 +99,12 @@ fn limited(
     let class = rule.class.unwrap_or_else(|| by_length(rules, &reason, delay));
     let mut signal = Signal::new(class, status);
     signal.delay = delay;
-    signal.limit = limit(rules, &rule.scope, &rule.when, seen, &quotas);
     signal.scope = rule.of.or(rules.of).unwrap_or_default();
+    signal.limit = limit(rules, &rule.scope, &rule.when, seen, &quotas);
+    if signal.limit.is_none() && signal.scope == Scope::Bucket {
+        // Good answers are learned from by this name too.
+        signal.limit = seen.name(&rules.bucket, &[], LONGEST_NAME).map(Into::into);
+    }
     signal.reason = reason;
     signal.retryable = rule.retryable.unwrap_or(signal.retryable);
     signal.not_executed = rule.not_executed.unwrap_or(signal.not_executed);

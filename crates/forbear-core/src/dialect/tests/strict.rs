@@ -8,6 +8,12 @@ use crate::signal::Class;
 #[test]
 fn what_would_do_nothing_is_refused() {
     for (text, expected) in [
+        ("of = \"bucket\"", "`of` is `bucket`: is the bucket of no name"),
+        ("[[rule]]\nstatus = 403\nof = \"bucket\"", "`rule[0].of` is `bucket`: is the bucket of no name"),
+        (
+            "delay = { header = \"x\", unit = \"seconds\", prefix = \"1\" }",
+            "`delay[0].prefix` is `1`: belongs to a name",
+        ),
         ("reason = \"\"", "`reason[0]` is ``: is empty"),
         ("bucket = { json = \"/bucket\" }", "`bucket[0]` is `a place in the body`: is never looked at"),
         (
@@ -124,6 +130,14 @@ fn what_may_stand_alone_may_stand_in_a_list() {
     let wrong =
         Dialect::from_toml("name = \"acme\"\n[[rule]]\nstatus = [429, true]").unwrap_err().to_string();
     assert!(wrong.contains("expected a status such as 429"), "{wrong}");
+}
+
+#[test]
+fn the_buckets_name_need_not_be_told_twice() {
+    let dialect = toml("of = \"bucket\"\nbucket = { header = \"x-bucket\" }\n[[rule]]\nstatus = 403");
+    let of = |lines: &[(&'static str, &'static str)]| signal(&dialect, 403, lines, "").limit;
+    assert_eq!(of(&[("x-bucket", "tiles")]).as_deref(), Some("tiles"));
+    assert_eq!(of(&[]), None);
 }
 
 #[test]
