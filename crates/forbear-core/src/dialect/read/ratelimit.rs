@@ -106,15 +106,16 @@ fn windows(quotas: &mut [Quota], seen: &Seen<'_>) {
     policies.sort_by_key(|policy| policy.pk.is_some());
     for policy in policies {
         let [limit, window] = policy.numbers;
-        let alone = clean(policy.name.as_str(), LONGEST_NAME);
-        let whole = name(&policy);
-        let has_key = policy.pk.is_some();
+        // As the names of quotas are cleaned; a string of a structured field is ASCII that shows itself.
+        let alone = policy.name.as_str().trim();
+        let alone = alone.get(..LONGEST_NAME).unwrap_or(alone);
+        let whole = policy.pk.is_some().then(|| name(&policy));
         let of_any_key = |name: &str| {
-            !has_key && name.strip_prefix(alone.as_str()).is_some_and(|key| key.starts_with(";pk="))
+            whole.is_none() && name.strip_prefix(alone).is_some_and(|key| key.starts_with(";pk="))
         };
         for quota in quotas.iter_mut() {
             let name = quota.name.as_deref().unwrap_or_default();
-            if name == whole || name == alone || of_any_key(name) {
+            if name == alone || whole.as_deref() == Some(name) || of_any_key(name) {
                 quota.limit = limit.value();
                 quota.window = window.value().map(Duration::from_secs);
             }
