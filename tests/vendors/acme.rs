@@ -50,16 +50,20 @@ async fn what_is_used_up_is_returned_at_once_and_closes_the_family() {
         .script(reply(200).body("{}"))
         .route("/things", reply(403).body(r#"{"error":{"code":"plan_used_up"}}"#));
     let families = families();
-    let vendor = forbear::stack(&families).budget(Duration::from_secs(30)).service(mock.service());
+    let vendor = |budget| forbear::stack(&families).budget(budget).service(mock.service());
+    // It has time for any cool-down: what is used up is not waited for all the same.
+    let patient = vendor(Duration::from_secs(3 * 60 * 60));
     let began = Instant::now();
-    assert_eq!(vendor.send(get("/things")).await.unwrap().status(), StatusCode::FORBIDDEN);
+    assert_eq!(patient.send(get("/things")).await.unwrap().status(), StatusCode::FORBIDDEN);
     assert_eq!(began.elapsed(), Duration::ZERO);
-    let error = vendor.send(get("/other")).await.unwrap_err();
+    let error = vendor(Duration::from_secs(30)).send(get("/other")).await.unwrap_err();
     assert!(
         matches!(&error, forbear::Error::Cooling(cooling) if cooling.reason().as_str() == "plan_used_up"),
         "{error}"
     );
     mock.attempts().assert_count(1);
+    let signal = families.health().families[0].last_signal.clone().unwrap();
+    assert_eq!(signal.class, Class::Exhausted);
 }
 
 #[tokio::test(start_paused = true)]

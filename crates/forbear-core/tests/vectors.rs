@@ -41,6 +41,38 @@ fn every_dialect_has_a_reading_of_every_entry() {
     }
 }
 
+/// A body that is not wanted would have changed nothing, and one in no known form leaves what the head said. A stream of
+/// events that is not looked into is another matter: nothing of it is.
+#[test]
+fn what_the_head_says_stands_without_a_body_that_says_more() {
+    let mut wrong = Vec::new();
+    for entry in &entries() {
+        let (status, headers, wall) = head(entry);
+        for vendor in NAMES {
+            let dialect = Dialect::named(vendor).unwrap();
+            let head = dialect.read_head(status, &headers, wall);
+            let whole = |body: &[u8]| dialect.read_body(status, &headers, body, wall);
+            if !dialect.wants_body(&head)
+                && whole(entry["body"].as_str().unwrap().as_bytes()).verdict != head.verdict
+            {
+                wrong.push(format!("{vendor} does not look at {}", entry["id"]));
+            }
+            // None of them is JSON, XML or a page, nor text that any of them knows.
+            for nothing in [&b"\x01\xff\x02"[..], b"<", b"{\"reason\":", b"\xff\xfe{\0"] {
+                if whole(nothing).verdict != head.verdict {
+                    wrong.push(format!(
+                        "{vendor} {} {nothing:?}\n {:?}\n {:?}",
+                        entry["id"],
+                        whole(nothing).verdict,
+                        head.verdict
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 fn entries() -> Vec<Value> {
     [include_str!("vectors/signals.json"), include_str!("vectors/more.json")]
         .iter()
@@ -60,13 +92,17 @@ fn read(entry: &Value) -> Reading {
 }
 
 fn read_by(dialect: &Dialect, entry: &Value) -> Reading {
-    let status = StatusCode::try_from(u16::try_from(entry["status"].as_u64().unwrap()).unwrap()).unwrap();
-    let (headers, wall) = (headers(entry), instant(entry["now"].as_str().unwrap()));
+    let (status, headers, wall) = head(entry);
     let reading = dialect.read_head(status, &headers, wall);
     if !dialect.wants_body(&reading) {
         return reading;
     }
     dialect.read_body(status, &headers, entry["body"].as_str().unwrap().as_bytes(), wall)
+}
+
+fn head(entry: &Value) -> (StatusCode, HeaderMap, SystemTime) {
+    let status = StatusCode::try_from(u16::try_from(entry["status"].as_u64().unwrap()).unwrap()).unwrap();
+    (status, headers(entry), instant(entry["now"].as_str().unwrap()))
 }
 
 /// Strings are UTF-8 bytes, lists are repeated lines, and `headers_hex` overrides `headers`.

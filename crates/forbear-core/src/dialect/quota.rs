@@ -7,6 +7,9 @@ use serde::Serialize;
 use crate::signal::hint::trim_ows;
 use crate::signal::{Delay, Evidence, Reason, clean, lossy};
 
+/// How much of a line is looked at for evidence, in bytes.
+const LONGEST_LINE: usize = 1024;
+
 /// What a response tells of one thing that its vendor counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -43,8 +46,10 @@ impl Stood {
     pub(super) fn evidence(&self) -> Evidence {
         match self {
             Self::Line(header, line) => {
-                let line = line.as_ref().map(HeaderValue::as_bytes).unwrap_or_default();
-                let value = clean(&lossy(trim_ows(line)), Reason::MAX);
+                let line = trim_ows(line.as_ref().map(HeaderValue::as_bytes).unwrap_or_default());
+                // A list of many is the evidence of each in it.
+                let line = line.get(..LONGEST_LINE).unwrap_or(line);
+                let value = clean(&lossy(line), Reason::MAX);
                 Evidence { source: header.as_str().to_owned().into(), value: value.into() }
             }
             Self::Place(evidence) => evidence.clone(),

@@ -10,9 +10,11 @@ mod text;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use forbear_core::dialect::{Dialect, Reading};
+use http::header::{AGE, DATE, HeaderMap};
+use jiff::fmt::rfc2822::DateTimeParser;
 
 use crate::clock;
 use crate::failure::Failure;
@@ -61,6 +63,7 @@ struct Explained<'a> {
     dialect: &'a str,
     reading: Reading,
     look: Look,
+    /// When it came.
     now: SystemTime,
     /// What was left out, for people.
     notes: Vec<String>,
@@ -129,7 +132,17 @@ fn explain<'a>(dialect: &'a Dialect, response: &'a Response, now: SystemTime) ->
         Look::Coded(codings) => notes.push(format!("the body was not looked at: content-encoding {codings}")),
         Look::NotWanted => {}
     }
+    let now = came(headers).unwrap_or(now);
     Explained { response, dialect: dialect.name(), reading, look, now, notes }
+}
+
+/// When a response came, by the clock that its delays count from: its `Date`, and `Age` where it lay in a cache meanwhile.
+fn came(headers: &HeaderMap) -> Option<SystemTime> {
+    let date = headers.get(DATE)?.to_str().ok()?.trim();
+    let date = DateTimeParser::new().parse_timestamp(date).ok()?;
+    let age =
+        headers.get(AGE).and_then(|age| age.to_str().ok()?.trim().parse().ok()).map(Duration::from_secs);
+    SystemTime::try_from(date).ok()?.checked_add(age.unwrap_or_default())
 }
 
 fn instant(text: &str) -> Result<SystemTime, Failure> {
@@ -143,8 +156,6 @@ fn instant(text: &str) -> Result<SystemTime, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

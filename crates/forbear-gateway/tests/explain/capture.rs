@@ -83,3 +83,47 @@ fn nothing_that_moves_a_terminal_is_printed() {
         }
     }
 }
+
+#[test]
+fn a_wait_ends_by_the_clock_that_it_counts_from() {
+    let told = |head: &str| {
+        explain(&["--now", "2030-01-01T00:00:00Z", "-"], format!("HTTP/1.1 429 X\r\n{head}\r\n").as_bytes())
+            .out
+    };
+    let date = "date: Mon, 30 Nov 2026 00:00:00 GMT\r\n";
+    for (head, end) in [
+        (
+            format!("{date}retry-after: Mon, 30 Nov 2026 00:01:00 GMT\r\n"),
+            "1m00s, until 2026-11-30T00:01:00Z",
+        ),
+        (format!("{date}retry-after: 60\r\n"), "1m00s, until 2026-11-30T00:01:00Z"),
+        (format!("{date}age: 20\r\nretry-after: 60\r\n"), "40s, until 2026-11-30T00:01:00Z"),
+        ("retry-after: 60\r\n".to_owned(), "1m00s, until 2030-01-01T00:01:00Z"),
+        ("date: soon\r\nretry-after: 60\r\n".to_owned(), "1m00s, until 2030-01-01T00:01:00Z"),
+    ] {
+        assert!(told(&head).contains(&format!("wait        {end}")), "{head}{}", told(&head));
+    }
+}
+
+#[test]
+fn a_limit_on_a_bucket_that_has_no_name_is_the_familys() {
+    let limited = |name: &str| {
+        explain(
+            &["--dialect", "discord", "-"],
+            format!("HTTP/1.1 429 X\r\nretry-after: 5\r\nvia: 1.1 google\r\n{name}\r\n").as_bytes(),
+        )
+        .out
+    };
+    let named = limited("x-ratelimit-bucket: abc\r\n");
+    assert!(
+        named.contains("`bucket:abc`: a bucket of the vendor's")
+            && named.contains("closes the routes of this bucket"),
+        "{named}"
+    );
+    let nameless = limited("");
+    assert!(
+        nameless.contains("the whole family: the answer names no bucket")
+            && nameless.contains("closes the family"),
+        "{nameless}"
+    );
+}

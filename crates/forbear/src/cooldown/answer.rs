@@ -97,12 +97,12 @@ pub(super) fn judge<RB: Body>(
     let reading = origin.dialect.read_head(status, response.headers(), wall);
     let wanted = origin.dialect.wants_body(&reading) && !response.body().is_end_stream();
     let decoder = if wanted { Decoder::for_headers(response.headers()) } else { None };
-    let enough = Dialect::enough(response.headers());
     let (head, body) = response.into_parts();
     let look_at = Box::new(Look { head, reading, wall, effective });
     let Some(decoder) = decoder else {
         return Judged::Return(look_at.finish(Peeked::plain(body), &Bytes::new(), admitted, origin));
     };
+    let enough = Dialect::enough(&look_at.head.headers);
     if let Verdict::Bad(signal) = &look_at.reading.verdict {
         let from = Answerer::of(look_at.effective.as_ref(), origin);
         admitted.will_settle(Unsettled::new(signal, from));

@@ -1,20 +1,23 @@
 //! From words to rules, checked.
 
+mod dimension;
 mod place;
 mod rules;
+mod test;
 
 use std::time::Duration;
 
-use place::{conditions, header_name, values, waits};
+use dimension::dimension;
+use place::{conditions, values, waits};
 use rules::Statuses;
 pub(super) use rules::{
     At, Condition, Dimension, Field, Path, Pointer, Rule, Rules, Segment, Test, Told, Value, Wait,
 };
 
 use super::InvalidDialect;
-use super::words::{self, Form, Reader, Words};
-use crate::signal::Scope;
+use super::words::{self, Words};
 use crate::signal::hint::go_duration;
+use crate::signal::{Class, Scope};
 
 /// The longest name of a dialect, in bytes.
 const LONGEST_NAME: usize = 64;
@@ -31,10 +34,26 @@ pub(super) fn compile(words: &Words) -> Result<Rules, InvalidDialect> {
             "use 1 to 64 bytes without white space, such as `acme-api`",
         ));
     }
+    let nothing_names = words.scope.0.is_empty() && words.bucket.0.is_empty() && words.dimensions.is_empty();
+    if words.of == Some(Scope::Bucket)
+        && nothing_names
+        && words.rules.iter().all(|rule| rule.scope.0.is_empty())
+    {
+        return Err(bucket_of_no_name("of"));
+    }
     let mut rules = Vec::new();
     let mut dimensions = Vec::new();
     for (at, words) in words.rules.iter().enumerate() {
-        rules.push(rule(words, &format!("rule[{at}]"))?);
+        let key = format!("rule[{at}]");
+        let rule = rule(words, &key)?;
+        asked(&rule, &rules, &key)?;
+        if rule.of == Some(Scope::Bucket) && rule.scope.is_empty() && nothing_names {
+            return Err(bucket_of_no_name(format!("{key}.of")));
+        }
+        rules.push(rule);
+    }
+    for (at, limit) in words.published.iter().enumerate() {
+        duration(Some(&limit.window), &format!("published[{at}].window"))?;
     }
     for (at, words) in words.dimensions.iter().enumerate() {
         dimensions.push(dimension(words, &format!("dimension[{at}]"))?);
@@ -76,7 +95,7 @@ pub(super) fn compile(words: &Words) -> Result<Rules, InvalidDialect> {
         reason: reason.into(),
         scope: values(&words.scope, "scope")?,
         of: words.of,
-        bucket: values(&words.bucket, "bucket")?,
+        bucket: in_head(values(&words.bucket, "bucket")?, "bucket")?,
         exhausted_beyond: duration(words.exhausted_beyond.as_deref(), "exhausted-beyond")?,
         event_streams: words.event_streams,
     })
@@ -105,6 +124,8 @@ fn rule(words: &words::Rule, key: &str) -> Result<Rule, InvalidDialect> {
             ("of", words.of.is_some()),
             ("default-delay", words.default_delay.is_some()),
             ("needs-delay", words.needs_delay),
+            ("delay", words.delay.is_some()),
+            ("scope", !words.scope.0.is_empty()),
         ];
         if let Some((name, _)) = meaningless.iter().find(|(_, given)| *given) {
             return Err(InvalidDialect::new(
@@ -113,6 +134,27 @@ fn rule(words: &words::Rule, key: &str) -> Result<Rule, InvalidDialect> {
                 "has no meaning beside `limited = false`: leave one of them out",
             ));
         }
+    }
+    if words.needs_delay && words.default_delay.is_some() {
+        return Err(InvalidDialect::new(
+            format!("{key}.default-delay"),
+            "given",
+            "is never used beside `needs-delay = true`: leave one of them out",
+        ));
+    }
+    if words.needs_delay && words.delay.as_ref().is_some_and(|delay| delay.0.is_empty()) {
+        return Err(InvalidDialect::new(
+            format!("{key}.delay"),
+            "[]",
+            "believes no delay, and `needs-delay = true` asks for one: leave one of them out",
+        ));
+    }
+    if let (Some(class @ (Class::Exhausted | Class::Blocked)), Some(true)) = (words.class, words.retryable) {
+        return Err(InvalidDialect::new(
+            format!("{key}.retryable"),
+            "true",
+            format!("is never so of the class `{class}`: leave it out, or use `throttled`"),
+        ));
     }
     let delay = words.delay.as_ref().map(|delay| waits(delay, &format!("{key}.delay"))).transpose()?;
     let when = conditions(&words.when, &format!("{key}.when"))?;
@@ -134,65 +176,39 @@ fn rule(words: &words::Rule, key: &str) -> Result<Rule, InvalidDialect> {
     })
 }
 
-fn dimension(words: &words::Dimension, key: &str) -> Result<Dimension, InvalidDialect> {
-    let name = values(&words.name, &format!("{key}.name"))?;
-    let field = |name: &str, part: &str| field(name, &format!("{key}.{part}"));
-    let told = match (&words.remaining, words.reader) {
-        (Some(remaining), None) => {
-            if let Some(header) = &words.header {
-                return Err(InvalidDialect::new(
-                    format!("{key}.header"),
-                    header,
-                    "goes with `reader`, not with `remaining`",
-                ));
-            }
-            let unit = words.unit.unwrap_or(Form::Reset);
-            Told::Fields {
-                remaining: field(remaining, "remaining")?,
-                limit: words.limit.as_deref().map(|name| field(name, "limit")).transpose()?,
-                reset: words.reset.as_deref().map(|name| Ok((field(name, "reset")?, unit))).transpose()?,
-                policy: words
-                    .policy
-                    .as_deref()
-                    .map(|name| header_name(name, &format!("{key}.policy")))
-                    .transpose()?,
-            }
-        }
-        (None, Some(Reader::ShopifyCost)) => Told::Reader(Reader::ShopifyCost, Field::Nowhere),
-        (None, Some(reader)) => match &words.header {
-            Some(header) => Told::Reader(reader, field(header, "header")?),
-            None => {
-                return Err(InvalidDialect::new(
-                    format!("{key}.header"),
-                    "",
-                    "is missing: say which header it reads",
-                ));
-            }
-        },
-        (Some(_), Some(_)) => {
-            return Err(InvalidDialect::new(key, "both", "give `remaining`, or `reader` with `header`"));
-        }
-        (None, None) => {
-            return Err(InvalidDialect::new(
-                key,
-                "neither",
-                "give `remaining`, the header that says what is left, or `reader` with `header`",
-            ));
-        }
-    };
-    Ok(Dimension { name, told })
+fn bucket_of_no_name(key: impl Into<String>) -> InvalidDialect {
+    InvalidDialect::new(
+        key,
+        "bucket",
+        "is the bucket of no name: say where its name stands, by `scope` or `bucket`",
+    )
 }
 
-fn field(name: &str, key: &str) -> Result<Field, InvalidDialect> {
-    let Some((before, behind)) = name.split_once("{}") else {
-        return header_name(name, key).map(Field::Named);
-    };
-    // With something in the hole it must be a name; compared in lower case, as header names are.
-    header_name(&format!("{before}x{behind}"), key)?;
-    Ok(Field::Pattern {
-        before: before.to_ascii_lowercase().into(),
-        behind: behind.to_ascii_lowercase().into(),
-    })
+/// Refuses places in the body, where the head alone is read.
+fn in_head(values: Box<[Value]>, key: &str) -> Result<Box<[Value]>, InvalidDialect> {
+    match values.iter().position(Value::in_body) {
+        Some(at) => Err(InvalidDialect::new(
+            format!("{key}[{at}]"),
+            "a place in the body",
+            "is never looked at: name a header; for what limits alone tell use `scope`",
+        )),
+        None => Ok(values),
+    }
+}
+
+/// Refuses a rule that comes after those which take all its answers.
+fn asked(rule: &Rule, before: &[Rule], key: &str) -> Result<(), InvalidDialect> {
+    let takes_all = |other: &&Rule| other.when.is_empty() && other.exhausted.is_none() && !other.needs_delay;
+    let taken = |status: &u16| before.iter().filter(takes_all).any(|other| other.statuses.contains(status));
+    if rule.statuses.iter().all(taken) {
+        let statuses: Vec<String> = rule.statuses.iter().map(u16::to_string).collect();
+        return Err(InvalidDialect::new(
+            format!("{key}.status"),
+            statuses.join(", "),
+            "is never asked, for a rule without conditions stands before it: put the one with conditions first",
+        ));
+    }
+    Ok(())
 }
 
 fn duration(text: Option<&str>, key: &str) -> Result<Option<Duration>, InvalidDialect> {

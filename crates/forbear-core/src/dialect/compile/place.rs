@@ -1,6 +1,7 @@
 use http::header::HeaderName;
 
-use super::rules::{At, Condition, Path, Pointer, Segment, Test, Value, Wait};
+use super::rules::{At, Condition, Path, Pointer, Segment, Value, Wait};
+use super::test::test;
 use crate::dialect::InvalidDialect;
 use crate::dialect::words::{Keys, List, Place};
 
@@ -8,6 +9,9 @@ const PLACES: &str = "one of `header`, `json`, `header` with `json`, `xml`, `tit
 
 pub(super) fn values(places: &List<Place>, key: &str) -> Result<Box<[Value]>, InvalidDialect> {
     each(places, key, |place, key| {
+        if place.constant.as_deref() == Some("") {
+            return Err(InvalidDialect::new(key, "", "is empty: give the word, or leave the key out"));
+        }
         let value = value(place, key)?;
         if has_test(&place.keys) {
             return Err(InvalidDialect::new(key, "a test", "belongs to a condition in `when`"));
@@ -40,6 +44,13 @@ pub(super) fn waits(places: &List<Place>, key: &str) -> Result<Box<[Wait]>, Inva
         let value = value(place, key)?;
         if has_test(&place.keys) {
             return Err(InvalidDialect::new(key, "a test", "belongs to a condition in `when`"));
+        }
+        if let Some(prefix) = &place.keys.prefix {
+            return Err(InvalidDialect::new(
+                format!("{key}.prefix"),
+                prefix,
+                "belongs to a name; a delay is what stands there",
+            ));
         }
         let Some(unit) = place.keys.unit else {
             return Err(InvalidDialect::new(
@@ -132,6 +143,14 @@ fn json_pointer(pointer: &str, key: &str) -> Result<Pointer, InvalidDialect> {
             "is no JSON pointer: it starts with `/`, such as `/error/code`",
         ));
     };
+    // RFC 6901 section 3.
+    if segments.split('~').skip(1).any(|behind| !behind.starts_with(['0', '1'])) {
+        return Err(InvalidDialect::new(
+            key,
+            pointer,
+            "is no JSON pointer: in a name `~` is written `~0`, and `/` is written `~1`",
+        ));
+    }
     let segments = segments
         .split('/')
         .map(|segment| match segment {
@@ -168,55 +187,5 @@ fn has_test(keys: &Keys) -> bool {
     keys.absent
         || keys.unreadable
         || keys.at_most.is_some()
-        || [&keys.is, &keys.starts_with, &keys.contains].iter().any(|list| !list.0.is_empty())
-}
-
-fn test(keys: &Keys, key: &str) -> Result<Test, InvalidDialect> {
-    let lists = [&keys.is, &keys.starts_with, &keys.contains];
-    let tests = lists.iter().filter(|list| !list.0.is_empty()).count();
-    let others =
-        [keys.absent, keys.unreadable, keys.at_most.is_some()].iter().filter(|given| **given).count();
-    if tests.saturating_add(others) > 1 {
-        return Err(InvalidDialect::new(
-            key,
-            "several tests",
-            "give just one; further conditions go into the list",
-        ));
-    }
-    if keys.unit.is_some() && !keys.unreadable {
-        return Err(InvalidDialect::new(
-            format!("{key}.unit"),
-            "a unit",
-            "has a meaning only beside `unreadable = true`",
-        ));
-    }
-    let boxed =
-        |list: &List<String>| -> Box<[Box<str>]> { list.0.iter().map(|word| word.as_str().into()).collect() };
-    if keys.absent {
-        return Ok(Test::Absent);
-    }
-    if keys.unreadable {
-        return keys.unit.map(Test::Unreadable).ok_or_else(|| {
-            InvalidDialect::new(format!("{key}.unit"), "", "is missing: say what it cannot be read in")
-        });
-    }
-    if let Some(number) = keys.at_most {
-        return Ok(Test::AtMost(number));
-    }
-    Ok(if !keys.is.0.is_empty() {
-        Test::Is(boxed(&keys.is))
-    } else if !keys.starts_with.0.is_empty() {
-        Test::StartsWith(boxed(&keys.starts_with))
-    } else if !keys.contains.0.is_empty() {
-        if keys.text {
-            return Err(InvalidDialect::new(
-                format!("{key}.contains"),
-                "a test of the whole text",
-                "would be met by any page that writes about limits: use `is` or `starts-with`, or a title, a pointer, a path",
-            ));
-        }
-        Test::Contains(boxed(&keys.contains))
-    } else {
-        Test::Present
-    })
+        || [&keys.is, &keys.starts_with, &keys.contains].into_iter().any(Option::is_some)
 }

@@ -1,7 +1,9 @@
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use quick_xml::XmlVersion;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use crate::dialect::compile::{Path, Pointer, Segment};
 use crate::signal::lossy;
@@ -14,6 +16,8 @@ pub(super) struct Body<'b> {
 
 impl<'b> Body<'b> {
     pub(super) fn new(bytes: Option<&'b [u8]>) -> Self {
+        // A mark of UTF-8 is no part of the text (RFC 8259 section 8.1).
+        let bytes = bytes.map(|bytes| bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
         Self { bytes, json: OnceCell::new() }
     }
 
@@ -23,13 +27,18 @@ impl<'b> Body<'b> {
     }
 
     /// The parser refuses what is nested deeper than 128 levels, so the size of the body bounds time, memory and stack.
+    /// What is no UTF-8 in a word is replaced, as it is in a header: a message in another charset hides no code beside it.
     pub(super) fn json(&self) -> Option<&serde_json::Value> {
-        self.json.get_or_init(|| serde_json::from_slice(self.bytes?).ok()).as_ref()
+        self.json.get_or_init(|| serde_json::from_str(&lossy(self.bytes?)).ok()).as_ref()
     }
 
-    /// The whole of it, without white space around it.
-    pub(super) fn text(&self) -> Option<&'b str> {
-        std::str::from_utf8(self.bytes?).ok().map(str::trim).filter(|text| !text.is_empty())
+    /// The whole of it, without white space around it. It may end within a character, where the look did.
+    pub(super) fn text(&self) -> Option<Cow<'b, str>> {
+        let text = match lossy(self.bytes?) {
+            Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+            Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+        };
+        (!text.is_empty()).then_some(text)
     }
 
     /// The words of the first `title` element.
@@ -45,7 +54,10 @@ impl<'b> Body<'b> {
     /// Calls `each` with the words of every element whose path ends in `path`, until that has an answer. A document that is
     /// cut off, or is none, has the elements before that.
     pub(super) fn xml<T>(&self, path: &Path, mut each: impl FnMut(&str) -> Option<T>) -> Option<T> {
-        let mut reader = quick_xml::Reader::from_reader(self.bytes?);
+        let text = lossy(self.bytes?);
+        let mut reader = quick_xml::Reader::from_str(&text);
+        // Who writes a bare `&` in a message has a code beside it all the same.
+        reader.config_mut().allow_dangling_amp = true;
         let mut open: Vec<(String, String)> = Vec::new();
         loop {
             match reader.read_event().ok()? {
@@ -73,6 +85,11 @@ impl<'b> Body<'b> {
                         text.push_str(&words);
                     }
                 }
+                Event::GeneralRef(reference) => {
+                    if let Some((_, text)) = open.last_mut() {
+                        refer(&reference, text);
+                    }
+                }
                 Event::End(_) => {
                     let found = path.attribute.is_none() && ends_in(&open, path);
                     let (_, text) = open.pop()?;
@@ -83,6 +100,19 @@ impl<'b> Body<'b> {
                 Event::Eof => return None,
                 _ => {}
             }
+        }
+    }
+}
+
+/// Adds what a reference stands for; one that the document declares itself stays as it was written.
+fn refer(reference: &BytesRef<'_>, text: &mut String) {
+    match (reference.resolve_char_ref(), resolve_predefined_entity(reference)) {
+        (Ok(Some(c)), _) => text.push(c),
+        (_, Some(known)) => text.push_str(known),
+        _ => {
+            text.push('&');
+            text.push_str(reference);
+            text.push(';');
         }
     }
 }
@@ -115,6 +145,15 @@ pub(super) fn at_pointer<T>(
     walk(value, &pointer.segments, each)
 }
 
+/// Without an exponent, which `1e3` and what is large or small is written with.
+fn plain(number: &serde_json::Number) -> String {
+    let text = number.to_string();
+    match number.as_f64().filter(|_| text.contains('e')) {
+        Some(number) => number.to_string(),
+        None => text,
+    }
+}
+
 /// As deep as the pointer has segments.
 fn walk<T>(
     value: &serde_json::Value,
@@ -125,7 +164,7 @@ fn walk<T>(
     let Some((segment, rest)) = segments.split_first() else {
         return match value {
             Value::String(words) => each(words),
-            Value::Number(number) => each(&number.to_string()),
+            Value::Number(number) => each(&plain(number)),
             Value::Bool(truth) => each(if *truth { "true" } else { "false" }),
             _ => None,
         };

@@ -14,6 +14,14 @@ use crate::signal::{Delay, clean, lossy};
 /// The longest name of a dimension, in bytes.
 pub(super) const LONGEST_NAME: usize = 128;
 
+/// The most quotas that are read of one response. Vendors tell of a handful; what lies makes no work by telling of more.
+pub(super) const MOST: usize = 128;
+
+/// How many more may be read.
+pub(super) fn room(quotas: &[Quota]) -> usize {
+    MOST.saturating_sub(quotas.len())
+}
+
 /// What every dimension of a dialect tells in a response. Nothing where it comes out of a cache: what was left then is not
 /// what is left now (draft-ietf-httpapi-ratelimit-headers section 6).
 pub(super) fn read(dimensions: &[Dimension], seen: &Seen<'_>) -> Vec<Quota> {
@@ -51,6 +59,9 @@ fn read_one(dimension: &Dimension, seen: &Seen<'_>, quotas: &mut Vec<Quota>) {
                 let Some(hole) = hole(header, before, behind) else {
                     continue;
                 };
+                if room(quotas) == 0 {
+                    break;
+                }
                 let limit = limit.as_ref().and_then(|field| filled(field, hole, seen.headers));
                 let reset = reset
                     .as_ref()
@@ -121,6 +132,9 @@ fn fields(
     let resets = reset.as_ref().map_or(Resets::One(None), |(_, lines, form)| resets(seen, lines, *form));
     let resets = resets.paired_with(elements(&left).count());
     for (at, element) in elements(&left).enumerate() {
+        if room(quotas) == 0 {
+            break;
+        }
         let (limit, policy) = (limits.next(), policies.next());
         let named = name_and_number(element);
         let element = named.as_ref().map_or(element, |(_, numbers)| *numbers);

@@ -29,7 +29,7 @@ impl Seen<'_> {
             }),
             At::Xml(path) => self.body.xml(path, &mut each),
             At::Title => each(&self.body.title()?),
-            At::Text => each(self.body.text()?),
+            At::Text => each(&self.body.text()?),
         }
     }
 

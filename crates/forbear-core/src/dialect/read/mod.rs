@@ -24,7 +24,7 @@ use find::Seen;
 use super::compile::{At, Condition, Rule, Rules, Value, Wait};
 use super::{Quota, Reading, Verdict};
 use crate::signal::hint::Receipt;
-use crate::signal::{Class, Delay, Evidence, Reason, Signal, clean};
+use crate::signal::{Class, Delay, Evidence, Reason, Scope, Signal, clean};
 
 /// The reason codes that tell of too much in flight, beside all that end in `-concurrency`.
 const CONCURRENCY: [&str; 4] =
@@ -86,7 +86,7 @@ fn limited(
             evidence.extend(stood);
             Some(Reason::of_clean(reason))
         }
-        None => exhausted(&quotas).find_map(|quota| quota.reason.clone()),
+        None => told_reason(&quotas),
     };
     let reason = reason.unwrap_or_else(|| by_default(status, found.as_ref(), &quotas));
     let mut delay = rule.default_delay.map(|duration| Delay { duration, absolute: false });
@@ -99,8 +99,12 @@ fn limited(
     let class = rule.class.unwrap_or_else(|| by_length(rules, &reason, delay));
     let mut signal = Signal::new(class, status);
     signal.delay = delay;
-    signal.limit = limit(rules, &rule.scope, &rule.when, seen, &quotas);
     signal.scope = rule.of.or(rules.of).unwrap_or_default();
+    signal.limit = limit(rules, &rule.scope, &rule.when, seen, &quotas);
+    if signal.limit.is_none() && signal.scope == Scope::Bucket {
+        // Good answers are learned from by this name too.
+        signal.limit = seen.name(&rules.bucket, &[], LONGEST_NAME).map(Into::into);
+    }
     signal.reason = reason;
     signal.retryable = rule.retryable.unwrap_or(signal.retryable);
     signal.not_executed = rule.not_executed.unwrap_or(signal.not_executed);
@@ -133,11 +137,8 @@ fn unlimited(
     let by_dimension = found.as_ref().is_some_and(|found| found.dimension);
     let reason = reason.or_else(|| {
         if by_dimension || found.is_none() {
-            let mut exhausted = exhausted(&quotas).peekable();
-            exhausted.peek()?;
-            return exhausted
-                .find_map(|quota| quota.reason.clone())
-                .or(Some(Reason::from_static("quota-exhausted")));
+            exhausted(&quotas).next()?;
+            return told_reason(&quotas).or(Some(Reason::from_static("quota-exhausted")));
         }
         (status == StatusCode::ACCEPTED && delay.is_some()).then(|| Reason::from_static("poll-interval"))
     });
@@ -159,6 +160,12 @@ fn tell(evidence: &mut Vec<Evidence>, told: impl IntoIterator<Item = Evidence>) 
 
 fn exhausted(quotas: &[Quota]) -> impl Iterator<Item = &Quota> {
     quotas.iter().filter(|quota| quota.exhausted)
+}
+
+/// Why nothing is left, where what is exhausted says so: of that which is waited for, whose reset is the longest.
+fn told_reason(quotas: &[Quota]) -> Option<Reason> {
+    let telling = exhausted(quotas).filter(|quota| quota.reason.is_some());
+    telling.reduce(|kept, next| if next.reset > kept.reset { next } else { kept })?.reason.clone()
 }
 
 /// The reason of a limit that has none in words.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::header::HeaderName;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
-use super::dimensions::{LONGEST_NAME, stood};
+use super::dimensions::{LONGEST_NAME, room, stood};
 use super::find::Seen;
 use super::policies::{Policy, policies};
 use crate::dialect::quota::{Quota, Stood};
@@ -23,7 +23,10 @@ pub(super) fn read(header: &HeaderName, seen: &Seen<'_>, quotas: &mut Vec<Quota>
     };
     let stood = stood(seen.headers.get(header), header);
     match policies(&field, ["r", "t"]) {
-        Some(policies) => quotas.extend(policies.iter().filter_map(|one| policy(one, &stood, seen))),
+        Some(policies) => {
+            let room = room(quotas);
+            quotas.extend(policies.iter().filter_map(|one| policy(one, &stood, seen)).take(room));
+        }
         None => quotas
             .extend(Parser::new(&field).parse().ok().and_then(|fields| dictionary(&fields, stood, seen))),
     }
@@ -44,12 +47,7 @@ fn folded<'s>(header: &HeaderName, seen: &Seen<'s>) -> Option<Cow<'s, [u8]>> {
 fn policy(policy: &Policy<'_>, stood: &Stood, seen: &Seen<'_>) -> Option<Quota> {
     let [remaining, reset] = policy.numbers;
     let (remaining, reset) = (remaining.right()?, reset.right()?);
-    let mut name = clean(policy.name.as_str(), LONGEST_NAME);
-    if let Some(key) = &policy.pk {
-        let _ = write!(name, ";pk={}", base64(key));
-        // All of it is ASCII.
-        name.truncate(LONGEST_NAME);
-    }
+    let name = name(policy);
     Some(Quota {
         name: (!name.is_empty()).then(|| name.into()),
         limit: None,
@@ -61,6 +59,17 @@ fn policy(policy: &Policy<'_>, stood: &Stood, seen: &Seen<'_>) -> Option<Quota> 
         stood: stood.clone(),
         reset_stood: None,
     })
+}
+
+/// The name of a policy, with its partition key.
+fn name(policy: &Policy<'_>) -> String {
+    let mut name = clean(policy.name.as_str(), LONGEST_NAME);
+    if let Some(key) = &policy.pk {
+        let _ = write!(name, ";pk={}", base64(key));
+        // All of it is ASCII.
+        name.truncate(LONGEST_NAME);
+    }
+    name
 }
 
 /// `limit=100, remaining=0, reset=30`.
@@ -86,15 +95,30 @@ fn dictionary(fields: &Dictionary, stood: Stood, seen: &Seen<'_>) -> Option<Quot
     })
 }
 
-/// Adds what `RateLimit-Policy` says of the policies by their names: the limit, and the window.
+/// Adds what `RateLimit-Policy` says of the policies by their names: the limit, and the window. One that has a partition key
+/// is that key's, and one that has none is for every key.
 fn windows(quotas: &mut [Quota], seen: &Seen<'_>) {
     let Some(folded) = folded(&HeaderName::from_static("ratelimit-policy"), seen) else {
         return;
     };
-    for Policy { name, numbers: [limit, window], .. } in policies(&folded, ["q", "w"]).unwrap_or_default() {
-        for quota in quotas.iter_mut().filter(|quota| quota.name.as_deref() == Some(name.as_str())) {
-            quota.limit = limit.value();
-            quota.window = window.value().map(Duration::from_secs);
+    let mut policies = policies(&folded, ["q", "w"]).unwrap_or_default();
+    // What is for one key overrides what is for all.
+    policies.sort_by_key(|policy| policy.pk.is_some());
+    for policy in policies {
+        let [limit, window] = policy.numbers;
+        // As the names of quotas are cleaned; a string of a structured field is ASCII that shows itself.
+        let alone = policy.name.as_str().trim();
+        let alone = alone.get(..LONGEST_NAME).unwrap_or(alone);
+        let whole = policy.pk.is_some().then(|| name(&policy));
+        let of_any_key = |name: &str| {
+            whole.is_none() && name.strip_prefix(alone).is_some_and(|key| key.starts_with(";pk="))
+        };
+        for quota in quotas.iter_mut() {
+            let name = quota.name.as_deref().unwrap_or_default();
+            if name == alone || whole.as_deref() == Some(name) || of_any_key(name) {
+                quota.limit = limit.value();
+                quota.window = window.value().map(Duration::from_secs);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::header::HeaderName;
 use serde_json::Value;
 
-use super::dimensions::{LONGEST_NAME, hole, stood};
+use super::dimensions::{LONGEST_NAME, hole, room, stood};
 use super::find::Seen;
 use super::ratelimit;
 use crate::dialect::compile::Field;
@@ -48,10 +48,13 @@ fn read_header(
             continue;
         };
         let stood = stood(Some(value), header);
+        let room = room(quotas);
         match reader {
-            Reader::UsedOfLimit => quotas.extend(used_of_limit(text, stood)),
-            Reader::Pairs => quotas.extend(pairs(text, hole, seen, stood)),
-            Reader::Sentry => quotas.extend(text.split(',').filter_map(|item| sentry(item, seen, &stood))),
+            Reader::UsedOfLimit => quotas.extend(used_of_limit(text, stood).into_iter().take(room)),
+            Reader::Pairs => quotas.extend(pairs(text, hole, seen, stood).into_iter().take(room)),
+            Reader::Sentry => {
+                quotas.extend(text.split(',').filter_map(|item| sentry(item, seen, &stood)).take(room));
+            }
             Reader::MetaUsage => meta_usage(text, seen, &stood, quotas),
             Reader::RateLimit | Reader::ShopifyCost => {}
         }
@@ -133,6 +136,9 @@ fn meta_usage(text: &str, seen: &Seen<'_>, stood: &Stood, quotas: &mut Vec<Quota
     };
     for (account, uses) in &accounts {
         for usage in uses.as_array().into_iter().flatten() {
+            if room(quotas) == 0 {
+                return;
+            }
             let minutes =
                 usage.get("estimated_time_to_regain_access").and_then(Value::as_u64).unwrap_or_default();
             let kind = usage.get("type").and_then(Value::as_str).unwrap_or("usage");

@@ -1,6 +1,8 @@
 mod body;
 mod head;
+mod hostile;
 mod places;
+mod strict;
 mod words;
 
 use std::time::SystemTime;

@@ -364,7 +364,7 @@ fn a_wrong_dialect_names_the_key_the_value_and_what_is_allowed() {
         ("[[dimension]]\nreader = \"pairs\"", "dialect key `dimension[0].header` is ``: is missing"),
         (
             "[[dimension]]\nremaining = \"x {}\"",
-            "dialect key `dimension[0].remaining` is `x x`: is no header name",
+            "dialect key `dimension[0].remaining` is `x {}`: is no header name",
         ),
     ] {
         let wrong = Dialect::from_toml(&format!("name = \"acme\"\n{text}")).unwrap_err().to_string();

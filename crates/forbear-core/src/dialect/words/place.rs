@@ -32,9 +32,9 @@ pub(crate) struct Keys {
     pub(crate) prefix: Option<String>,
     pub(crate) lower_case: bool,
     pub(crate) unit: Option<Form>,
-    pub(crate) is: List<String>,
-    pub(crate) starts_with: List<String>,
-    pub(crate) contains: List<String>,
+    pub(crate) is: Option<List<String>>,
+    pub(crate) starts_with: Option<List<String>>,
+    pub(crate) contains: Option<List<String>>,
     pub(crate) at_most: Option<f64>,
     pub(crate) absent: bool,
     pub(crate) unreadable: bool,
@@ -134,14 +134,14 @@ impl Place {
     /// A condition: it is one of these, in any case of letters.
     #[must_use]
     pub fn is<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
-        self.keys.is.0.extend(words.into_iter().map(Into::into));
+        self.keys.is.get_or_insert_default().0.extend(words.into_iter().map(Into::into));
         self
     }
 
     /// A condition: it starts with one of these, in any case of letters.
     #[must_use]
     pub fn starts_with<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
-        self.keys.starts_with.0.extend(words.into_iter().map(Into::into));
+        self.keys.starts_with.get_or_insert_default().0.extend(words.into_iter().map(Into::into));
         self
     }
 
@@ -149,7 +149,7 @@ impl Place {
     /// writes about limits would meet it.
     #[must_use]
     pub fn contains<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
-        self.keys.contains.0.extend(words.into_iter().map(Into::into));
+        self.keys.contains.get_or_insert_default().0.extend(words.into_iter().map(Into::into));
         self
     }
 

@@ -5,6 +5,7 @@
 
 mod chunked;
 mod head;
+mod trailers;
 mod unreadable;
 
 use http::StatusCode;
@@ -31,6 +32,11 @@ pub(super) struct Response {
 
 /// The last response of `input`.
 pub(super) fn parse(input: &[u8]) -> Result<Response, Unreadable> {
+    if matches!(input, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'H', 0, ..]) {
+        return Err(Unreadable::Utf16);
+    }
+    // What editors put before UTF-8.
+    let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
     // Robust as RFC 9112 section 2.2 asks for.
     let blank = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let (blank, mut rest) = input.split_at(blank);
@@ -57,13 +63,29 @@ fn last(head: Head<'_>, before: usize) -> Response {
     });
     // Only `curl --raw` leaves the chunks in.
     let decoded = if chunked { chunked::decoded(head.behind) } else { None };
+    let mut notes = head.notes;
+    let body = decoded.unwrap_or_else(|| {
+        let (body, fields) = trailers::without(&head.headers, head.behind);
+        if !fields.is_empty() {
+            notes.push(format!("the trailers behind the body were left out: {}", fields.join(", ")));
+        }
+        body.to_vec()
+    });
+    if content_length(&head.headers) != Some(body.len())
+        && let Some(other) = another(&body)
+    {
+        notes.push(format!(
+            "`{}` in the body looks like the head of another response: give each in a file of its own",
+            String::from_utf8_lossy(other)
+        ));
+    }
     Response {
         line: String::from_utf8_lossy(head.line).trim_end().to_owned(),
         status: head.status,
         headers: head.headers,
-        body: decoded.unwrap_or_else(|| head.behind.to_vec()),
+        body,
         before,
-        notes: head.notes,
+        notes,
     }
 }
 
@@ -86,6 +108,16 @@ fn next<'i>(head: &Head<'i>) -> Option<&'i [u8]> {
     }
     // Several URLs, or `--retry`.
     behind.get(length?..).filter(|behind| begins_response(behind))
+}
+
+/// The status line of another response within a body that does not end before it.
+fn another(body: &[u8]) -> Option<&[u8]> {
+    const LONGEST: usize = 60;
+    let at = body.windows(5).enumerate().filter(|(_, window)| window == b"HTTP/");
+    let starts = at.filter_map(|(at, _)| body.get(at..)).map(|rest| rest.get(..LONGEST).unwrap_or(rest));
+    starts
+        .filter(|start| begins_response(start))
+        .find_map(|start| start.split(|byte| matches!(byte, b'\r' | b'\n')).next())
 }
 
 fn content_length(headers: &HeaderMap) -> Option<usize> {

@@ -63,6 +63,45 @@ fn what_is_no_response_says_so() {
 }
 
 #[test]
+fn what_people_have_at_hand_says_what_to_do() {
+    let told = |input: &[u8]| {
+        parse(input).map(|response| response.status.as_u16()).map_err(|error| error.to_string())
+    };
+    assert_eq!(told(b"\xef\xbb\xbfHTTP/1.1 429 X\r\n\r\n"), Ok(429));
+    for marked in [&b"\xff\xfe"[..], b""] {
+        let utf_16: Vec<u8> = "HTTP/1.1 429 X\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(told(&[marked, &utf_16].concat()).is_err_and(|error| error.contains("curl -si -o FILE")));
+    }
+    for line in ["< HTTP/1.1 429 X", "*   Trying 127.0.0.1:80...", "> GET / HTTP/1.1"] {
+        assert!(told(line.as_bytes()).is_err_and(|error| error.contains("curl -v")), "{line}");
+    }
+}
+
+#[test]
+fn trailers_are_no_body() {
+    let response =
+        read("HTTP/1.1 429 X\r\ntrailer: x-end\r\ntransfer-encoding: chunked\r\n\r\n{}x-end: 1\r\n");
+    assert_eq!(
+        (&*response.body, &*response.notes),
+        (&b"{}"[..], &["the trailers behind the body were left out: x-end".to_owned()][..])
+    );
+}
+
+#[test]
+fn a_response_that_may_be_another_is_told_of() {
+    let notes = |head: &str, body: &str| read(&format!("HTTP/1.1 429 X\r\n{head}\r\n{body}")).notes;
+    let two = "{}HTTP/1.1 200 OK\r\nx: 1\r\n\r\n";
+    assert_eq!(
+        notes("", two),
+        [
+            "`HTTP/1.1 200 OK` in the body looks like the head of another response: give each in a file of its own"
+        ]
+    );
+    assert!(notes(&format!("content-length: {}\r\n", two.len()), two).is_empty());
+    assert!(notes("", "see HTTP/1.1 in RFC 9112").is_empty());
+}
+
+#[test]
 fn header_bytes_are_kept_as_they_were_sent() {
     let input = b"HTTP/1.1 429 X\r\nRetry-After:  120\xff\t \r\nx-a: one\r\nX-A:\r\nx-a : two, three\r\nx-u: \xc2\xa05\xc2\xa0\r\n\r\n";
     let response = parse(input).unwrap();

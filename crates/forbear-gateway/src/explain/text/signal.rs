@@ -20,7 +20,7 @@ pub(super) fn limit(rows: &mut Rows, signal: &Signal, now: SystemTime) {
 pub(super) fn consequence(signal: &Signal) -> Vec<String> {
     let Consequence { closed, again } = Consequence::of(signal);
     let what = match signal.scope {
-        Scope::Bucket => "the routes of this bucket",
+        Scope::Bucket if signal.limit.is_some() => "the routes of this bucket",
         Scope::Route => "this route",
         Scope::Partition => "this part of the family",
         _ => "the family",
@@ -71,6 +71,7 @@ fn scope(signal: &Signal) -> String {
     let much = match signal.scope {
         Scope::Request => "this request alone",
         Scope::Route => "this method and path",
+        Scope::Bucket if signal.limit.is_none() => "the whole family: the answer names no bucket",
         Scope::Bucket => "a bucket of the vendor's: the routes whose answers name it",
         Scope::Partition => "a credential, or another part that the program counts by itself",
         Scope::Family => "the whole family",
