@@ -58,13 +58,18 @@ mod plain {
     /// Checks `run` in every order of its threads' steps, with at most five interruptions. With `LOOM_LOG` set all is
     /// as loom's own variables say, and each step is told.
     pub(crate) fn model(run: impl Fn() + Sync + Send + 'static) {
+        interrupted(5, run);
+    }
+
+    /// The same with at most so many interruptions.
+    pub(crate) fn interrupted(most: usize, run: impl Fn() + Sync + Send + 'static) {
         if std::env::var_os("LOOM_LOG").is_some() {
             return loom::model(run);
         }
         let orders = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&orders);
         let mut builder = loom::model::Builder::new();
-        let _ = builder.preemption_bound.get_or_insert(5);
+        let _ = builder.preemption_bound.get_or_insert(most);
         builder.check(move || {
             let _ = counted.fetch_add(1, Ordering::Relaxed);
             run();

@@ -8,10 +8,16 @@ use loom::thread;
 
 use super::automatic::Automatic;
 use super::{Families, Family, Found};
+use crate::dialect::Dialect;
 use crate::gate::Outcome;
 use crate::signal::{Class, Signal};
 use crate::sync::model;
 use crate::time::Monotonic;
+
+/// Compiled before a model: its threads have small stacks, and each would be in the other's way.
+fn compile_the_dialect() {
+    let _ = Dialect::standard();
+}
 
 fn at(seconds: u64) -> Monotonic {
     Monotonic::ORIGIN.after(Duration::from_secs(seconds))
@@ -21,6 +27,7 @@ fn at(seconds: u64) -> Monotonic {
 /// is one that cools.
 #[test]
 fn families_make_room_and_are_found() {
+    compile_the_dialect();
     model(|| {
         let automatic = Arc::new(Automatic::new(&Arc::default()));
         let signal =
@@ -47,6 +54,7 @@ fn families_make_room_and_are_found() {
 /// A service that takes up changes never goes back to a table that it left, and has the last one in the end.
 #[test]
 fn a_table_is_taken_up_once_it_is_there() {
+    compile_the_dialect();
     model(|| {
         let families = Families::builder().build().unwrap();
         let uri = Uri::from_static("http://one.test/");

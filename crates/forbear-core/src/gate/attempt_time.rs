@@ -59,7 +59,7 @@ mod tests {
     /// In milliseconds, as tests compare them.
     fn told(time: &AttemptTime) -> (u128, u128, u32) {
         let (mean, deviation, samples) = time.parts();
-        let rounded = |duration: Duration| (duration.as_micros() + 500) / 1000;
+        let rounded = |duration: Duration| duration.saturating_add(Duration::from_micros(500)).as_millis();
         (rounded(mean), rounded(deviation), samples)
     }
 
