@@ -1,0 +1,1 @@
+//! What a pacer must hold to.
