@@ -58,11 +58,6 @@ impl Flows {
         self.heads.iter().next().map(|((_, number), flow)| (*flow, *number))
     }
 
-    /// How many flows have somebody waiting.
-    pub(super) fn active(&self) -> usize {
-        self.heads.len()
-    }
-
     /// How many wait in this flow, and what they cost together.
     pub(super) fn ahead_in(&self, id: FlowId) -> (usize, u64) {
         self.by_id.get(&id).map_or((0, 0), |flow| (flow.waiters.len(), flow.cost))
@@ -135,10 +130,5 @@ impl Flows {
 
     pub(super) fn waiters(&mut self) -> impl Iterator<Item = &mut Waiter> {
         self.by_id.values_mut().flat_map(|flow| flow.waiters.values_mut())
-    }
-
-    #[cfg(test)]
-    pub(super) fn remembered(&self) -> usize {
-        self.by_id.len()
     }
 }

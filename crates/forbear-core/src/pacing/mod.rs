@@ -46,8 +46,6 @@ mod settings;
 mod spot;
 mod state;
 mod steering;
-#[cfg(all(test, not(forbear_loom)))]
-mod tests;
 mod totals;
 mod view;
 mod window;

@@ -13,7 +13,7 @@ use super::refusal::{PacingCause, PacingRefusal};
 use super::retry_quota::Retries;
 use super::settings::Pacing;
 use super::spot::Spot;
-use super::state::{Ready, State};
+use super::state::{Parked, Ready, State};
 use super::steering::Left;
 
 /// The pacing of one family, or of one of its partitions, shared by all its callers.
@@ -72,7 +72,7 @@ impl Pacer {
         // First its own: a part that is made meanwhile has these, or is among those below.
         self.with(|state| state.configure(settings.clone(), longest));
         for part in self.every_part() {
-            part.configure(Some(settings.per_partition.as_deref().unwrap_or(&unlimited)), longest);
+            part.configure(settings.per_partition.as_deref(), longest);
         }
     }
 
@@ -115,7 +115,8 @@ impl Pacer {
             state.park(entry, shuts_down, now)
         });
         match parked {
-            Ok(key) => Entered::Queued(Spot::new(Arc::clone(self), key, *entry)),
+            Ok(Parked::Go(at, counted)) => Entered::Go(Booking::new(Arc::clone(self), entry, at, counted)),
+            Ok(Parked::Queued(key)) => Entered::Queued(Spot::new(Arc::clone(self), key, *entry)),
             Err(refusal) => {
                 self.not_sent(entry.further);
                 Entered::Refused(refusal)

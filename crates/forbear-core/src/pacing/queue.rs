@@ -140,10 +140,9 @@ impl Queue {
     /// can be.
     pub(super) fn ahead(&self, entry: &Entry) -> Ahead {
         let flow = FlowId::of(entry);
-        let own = |line: &Line| match line.flows.ahead_in(flow) {
-            // Nobody else waits there.
-            (attempts, cost) if attempts > 0 && line.flows.active() == 1 => Ahead { attempts, cost },
-            (attempts, cost) => Ahead { attempts, cost },
+        let own = |line: &Line| {
+            let (attempts, cost) = line.flows.ahead_in(flow);
+            Ahead { attempts, cost }
         };
         match entry.priority {
             Priority::Interactive => own(&self.interactive),

@@ -53,6 +53,14 @@ pub(super) enum Ready {
     Never,
 }
 
+/// What becomes of an attempt that could not go without a look at the queue.
+#[derive(Debug)]
+pub(super) enum Parked {
+    /// It goes, at that time; whether its end is to be told.
+    Go(Monotonic, bool),
+    Queued(Key),
+}
+
 /// What one that waits does next.
 #[derive(Debug)]
 pub(super) enum Next {
@@ -98,7 +106,7 @@ impl State {
                 // The shortest that knows enough, else the longest there is.
                 let enough = known.iter().find(|known| known.per >= window.per).or(known.last());
                 match enough {
-                    Some(known) => window.inherit(known),
+                    Some(known) => window.inherit(known, self.latest),
                     None => window,
                 }
             })
@@ -225,10 +233,8 @@ impl State {
     /// When an attempt that comes now goes at the earliest. Exact where all that wait are of one priority and caller and one
     /// window or the gap limits them; else it may be later. What is in flight is not considered.
     pub(super) fn expected(&self, entry: &Entry, now: Monotonic) -> Monotonic {
-        let ahead = self.queue.ahead(entry);
-        let gaps = u32::try_from(ahead.attempts).unwrap_or(u32::MAX);
-        let mut at = self.paced_from().max(now).after(self.gap.least.saturating_mul(gaps));
-        let cost = ahead.cost.saturating_add(entry.cost.into());
+        let mut at = self.gap_bound(entry, now);
+        let cost = self.queue.ahead(entry).cost.saturating_add(entry.cost.into());
         if entry.cost > 0 {
             for window in &self.windows {
                 at = at.max(window.earliest(cost, self.held.0, now));
@@ -237,29 +243,48 @@ impl State {
         at
     }
 
-    /// Takes a place in the queue.
+    /// Whether an attempt that comes now surely goes before its deadline, as far as time decides: found without a look at
+    /// what was sent.
+    fn surely_fits(&self, entry: &Entry, now: Monotonic) -> bool {
+        let Some(deadline) = entry.deadline else { return true };
+        let cost = self.queue.ahead(entry).cost.saturating_add(entry.cost.into());
+        let latest = self.windows.iter().map(|window| window.latest(cost, now)).max();
+        self.gap_bound(entry, now).max(latest.unwrap_or(now)) < deadline
+    }
+
+    /// When the gaps of those ahead have passed.
+    fn gap_bound(&self, entry: &Entry, now: Monotonic) -> Monotonic {
+        let ahead = u32::try_from(self.queue.ahead(entry).attempts).unwrap_or(u32::MAX);
+        self.paced_from().max(now).after(self.gap.least.saturating_mul(ahead))
+    }
+
+    /// Goes at once, where it can after all; else takes a place in the queue.
     pub(super) fn park(
         &mut self,
         entry: &Entry,
         shuts_down: bool,
         now: Monotonic,
-    ) -> Result<Key, PacingRefusal> {
-        if self.windows.iter().any(|window| u64::from(entry.cost) > window.most) {
-            return Err(self.refuse(PacingCause::Cost, None, now));
+    ) -> Result<Parked, PacingRefusal> {
+        self.pass_over_the_unresponsive(now);
+        match self.ready(entry.cost, now) {
+            Ready::Never => return Err(self.refuse(PacingCause::Cost, None, now)),
+            Ready::Now if self.queue.is_empty() => return Ok(Parked::Go(now, self.book(entry.cost, now))),
+            _ => {}
         }
-        let at = self.expected(entry, now);
+        let in_time = self.surely_fits(entry, now) || entry.fits(self.expected(entry, now));
         let refused = if shuts_down {
             PacingCause::ShuttingDown
         } else if !entry.queues {
             PacingCause::NoQueue
         } else if self.queue.len() >= self.settings.queue {
             PacingCause::QueueFull
-        } else if !entry.fits(at) {
+        } else if !in_time {
             PacingCause::TooLate
         } else {
             self.totals.waited = self.totals.waited.saturating_add(1);
-            return Ok(self.queue.insert(*entry, now));
+            return Ok(Parked::Queued(self.queue.insert(*entry, now)));
         };
+        let at = self.expected(entry, now);
         Err(self.refuse(refused, Some(at), now))
     }
 

@@ -39,9 +39,9 @@ impl Window {
         Self { most, per, grain, cells: VecDeque::new(), used: 0, since }
     }
 
-    /// The same limits over what another window knows.
-    pub(super) fn inherit(mut self, from: &Self) -> Self {
-        self.since = from.since;
+    /// The same limits over what another window knows at `now`.
+    pub(super) fn inherit(mut self, from: &Self, now: Monotonic) -> Self {
+        self.since = from.since.max(now.before(from.per));
         for cell in &from.cells {
             self.book(cell.cost, cell.latest);
         }
@@ -49,7 +49,7 @@ impl Window {
     }
 
     fn leaves(&self, cell: Cell) -> Monotonic {
-        Monotonic::from_nanos(cell.latest.after(self.per).as_nanos().saturating_add(1))
+        later(cell.latest, self.per, 1)
     }
 
     /// Lets go what has left at `now`.
@@ -102,18 +102,24 @@ impl Window {
         }
     }
 
-    /// When the first `cost` units, of all that are sent from `now` on, have been sent at the earliest, where units go as
-    /// soon as those before them leave, and from `from` on one each `gap`. A lower bound: what is held back counts as sent
-    /// now, and a cost is taken to go in parts.
+    /// When the last of `cost` units has been sent at the earliest, where units are sent from `now` on and each as soon as it
+    /// fits. A lower bound: what is held back counts as sent now, and a cost may go in parts.
     pub(super) fn earliest(&self, cost: u64, held: u64, now: Monotonic) -> Monotonic {
-        let unit = cost.saturating_sub(1);
-        let (rounds, unit) =
-            (unit.checked_div(self.most).unwrap_or(0), unit.checked_rem(self.most).unwrap_or(0));
-        let later = u32::try_from(rounds).map_or(Monotonic::NEVER, |rounds| {
-            self.slot(unit.saturating_add(1), held, now).after(self.per.saturating_mul(rounds))
-        });
+        let (rounds, last) = self.rounds(cost);
         // Each round begins just after the one before has left.
-        Monotonic::from_nanos(later.as_nanos().saturating_add(rounds))
+        later(self.slot(last, held, now), self.per, rounds)
+    }
+
+    /// The same, but never earlier than that, and found without a look at what was sent.
+    pub(super) fn latest(&self, cost: u64, now: Monotonic) -> Monotonic {
+        later(now, self.per, self.rounds(cost).0.saturating_add(1))
+    }
+
+    /// How often the whole window must pass before the last of `cost` units, and how many are of the last round.
+    fn rounds(&self, cost: u64) -> (u64, u64) {
+        let before = cost.saturating_sub(1);
+        let rounds = before.checked_div(self.most).unwrap_or(0);
+        (rounds, before.checked_rem(self.most).unwrap_or(0).saturating_add(1))
     }
 
     /// When there is room for `cost` units, no more than fit at all, if nothing is sent meanwhile.
@@ -135,14 +141,79 @@ impl Window {
     pub(super) fn is_empty(&self, now: Monotonic) -> bool {
         self.cells.back().is_none_or(|cell| self.leaves(*cell) <= now)
     }
+}
 
-    #[cfg(test)]
-    pub(super) fn entries(&self) -> usize {
-        self.cells.len()
+/// The first moment at which what was sent at `at` is `rounds` windows ago: just after that.
+#[inline]
+fn later(at: Monotonic, per: Duration, rounds: u64) -> Monotonic {
+    let per = u64::try_from(per.as_nanos()).unwrap_or(u64::MAX).saturating_add(1);
+    Monotonic::from_nanos(at.as_nanos().saturating_add(per.saturating_mul(rounds)))
+}
+
+#[cfg(all(test, not(forbear_loom)))]
+mod tests {
+    use super::*;
+
+    fn at(nanos: u64) -> Monotonic {
+        Monotonic::from_nanos(nanos)
     }
 
-    #[cfg(test)]
-    pub(super) fn used(&self) -> u64 {
-        self.used
+    fn window(most: u32, per: u64) -> Window {
+        Window::new(most, Duration::from_nanos(per), Monotonic::ORIGIN)
+    }
+
+    #[test]
+    fn both_ends_belong_to_a_span() {
+        let mut window = window(1, 1000);
+        window.book(1, at(5));
+        window.advance(at(1005));
+        assert!(!window.fits(1, 0));
+        assert_eq!(window.slot(1, 0, at(1005)), at(1006));
+        window.advance(at(1006));
+        assert!(window.fits(1, 0) && window.is_empty(at(1006)));
+    }
+
+    /// However large a limit is, so much is remembered, and no attempt leaves early.
+    #[test]
+    fn memory_is_bounded_and_nothing_leaves_early() {
+        let mut window = window(1_000_000, 1_024_000);
+        let mut most = 0;
+        for nanos in (0..10_000_000).step_by(7) {
+            window.advance(at(nanos));
+            window.book(1, at(nanos));
+            most = most.max(window.cells.len());
+            let exact = nanos.min(1_024_000) / 7 + 1;
+            assert!(window.used >= exact && window.used <= exact + 1000 / 7 + 1, "{nanos}: {}", window.used);
+        }
+        assert!((1024..=1026).contains(&most), "{most}");
+    }
+
+    #[test]
+    fn what_is_given_back_is_taken_from_its_own_entry() {
+        let mut window = window(10, 1000);
+        for (nanos, cost) in [(0, 3), (10, 4), (20, 2)] {
+            window.book(cost, at(nanos));
+        }
+        window.give_back(4, at(10), at(30));
+        assert_eq!((window.used, window.slot(8, 0, at(30))), (5, at(1001)));
+        // Left already, or never known.
+        window.give_back(3, at(0), at(1001));
+        assert_eq!(window.used, 2);
+        window.since = at(2000);
+        window.give_back(2, at(20), at(1002));
+        assert_eq!(window.used, 2);
+    }
+
+    #[test]
+    fn the_wait_for_what_is_ahead_is_known() {
+        let mut window = window(2, 1000);
+        assert_eq!(window.earliest(2, 0, at(100)), at(100));
+        window.book(1, at(0));
+        window.book(1, at(100));
+        let earliest = [1, 2, 3, 4, 5].map(|cost| window.earliest(cost, 0, at(100)).as_nanos());
+        assert_eq!(earliest, [1001, 1101, 2002, 2102, 3003]);
+        for cost in 1..20 {
+            assert!(window.earliest(cost, 0, at(100)) <= window.latest(cost, at(100)));
+        }
     }
 }

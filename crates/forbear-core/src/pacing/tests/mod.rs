@@ -1,1 +1,0 @@
-//! What a pacer must hold to.
