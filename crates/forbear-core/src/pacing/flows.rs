@@ -14,6 +14,7 @@ use crate::sync::RandomState;
 
 use super::entry::{Caller, Entry};
 use super::line::Waiter;
+use super::tag::Tag;
 
 /// So many flows that wait for nothing are remembered at most, beside one for each that does.
 const REMEMBERED: usize = 1024;
@@ -30,15 +31,15 @@ impl FlowId {
 
 #[derive(Debug, Default)]
 struct Flow {
-    waiters: BTreeMap<u64, Waiter>,
+    waiters: BTreeMap<Tag, Waiter>,
     start: u64,
     /// What its waiters cost together.
     cost: u64,
 }
 
 impl Flow {
-    fn head(&self) -> Option<(u64, u64)> {
-        self.waiters.keys().next().map(|number| (self.start, *number))
+    fn head(&self) -> Option<(Tag, Tag)> {
+        self.waiters.keys().next().map(|number| (Tag(self.start), *number))
     }
 }
 
@@ -47,14 +48,14 @@ impl Flow {
 pub(super) struct Flows {
     by_id: HashMap<FlowId, Flow, RandomState>,
     /// The first of each flow, by start tag and number.
-    heads: BTreeMap<(u64, u64), FlowId>,
+    heads: BTreeMap<(Tag, Tag), FlowId>,
     /// Where everybody stands.
     stand: u64,
 }
 
 impl Flows {
     /// The one that goes next.
-    pub(super) fn leader(&self) -> Option<(FlowId, u64)> {
+    pub(super) fn leader(&self) -> Option<(FlowId, Tag)> {
         self.heads.iter().next().map(|((_, number), flow)| (*flow, *number))
     }
 
@@ -64,18 +65,18 @@ impl Flows {
     }
 
     /// Roughly how many go before this one, counted up to `most` in its own flow, and as many before that flow.
-    pub(super) fn ahead_at_most(&self, id: FlowId, number: u64, most: usize) -> usize {
+    pub(super) fn ahead_at_most(&self, id: FlowId, number: Tag, most: usize) -> usize {
         let Some(flow) = self.by_id.get(&id) else { return 0 };
         let own = flow.waiters.range(..number).take(most).count();
         let before = flow.head().map_or(0, |head| self.heads.range(..head).take(most).count());
         own.saturating_add(before)
     }
 
-    pub(super) fn get_mut(&mut self, id: FlowId, number: u64) -> Option<&mut Waiter> {
+    pub(super) fn get_mut(&mut self, id: FlowId, number: Tag) -> Option<&mut Waiter> {
         self.by_id.get_mut(&id)?.waiters.get_mut(&number)
     }
 
-    pub(super) fn insert(&mut self, id: FlowId, number: u64, waiter: Waiter) {
+    pub(super) fn insert(&mut self, id: FlowId, number: Tag, waiter: Waiter) {
         let stand = self.stand;
         let flow = self.by_id.entry(id).or_default();
         if let Some(head) = flow.head() {
@@ -91,7 +92,7 @@ impl Flows {
     }
 
     /// Takes out one that leaves; what was `served` counts for its flow.
-    pub(super) fn remove(&mut self, id: FlowId, number: u64, served: bool) -> Option<Waiter> {
+    pub(super) fn remove(&mut self, id: FlowId, number: Tag, served: bool) -> Option<Waiter> {
         let flow = self.by_id.get_mut(&id)?;
         let head = flow.head()?;
         let waiter = flow.waiters.remove(&number)?;

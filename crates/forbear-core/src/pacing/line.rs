@@ -7,6 +7,7 @@ use crate::time::Monotonic;
 
 use super::entry::Entry;
 use super::flows::{FlowId, Flows};
+use super::tag::Tag;
 
 /// One attempt that waits.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(super) struct Waiter {
 pub(super) struct Line {
     pub(super) flows: Flows,
     /// Those that were passed over, since they did not react: they go on waiting where they stood once they look again.
-    pub(super) aside: BTreeMap<u64, Waiter>,
+    pub(super) aside: BTreeMap<Tag, Waiter>,
     /// What all of `flows` cost together.
     pub(super) cost: u64,
     /// The least that any of them costs, or cost since the line was empty.
@@ -38,7 +39,7 @@ impl Line {
         self.len.saturating_add(self.aside.len())
     }
 
-    pub(super) fn insert(&mut self, number: u64, waiter: Waiter) {
+    pub(super) fn insert(&mut self, number: Tag, waiter: Waiter) {
         let cost = waiter.entry.cost;
         self.least = if self.len == 0 { cost } else { self.least.min(cost) };
         self.len = self.len.saturating_add(1);
@@ -46,7 +47,7 @@ impl Line {
         self.flows.insert(FlowId::of(&waiter.entry), number, waiter);
     }
 
-    pub(super) fn get_mut(&mut self, flow: FlowId, number: u64) -> Option<&mut Waiter> {
+    pub(super) fn get_mut(&mut self, flow: FlowId, number: Tag) -> Option<&mut Waiter> {
         match self.flows.get_mut(flow, number) {
             Some(waiter) => Some(waiter),
             None => self.aside.get_mut(&number),
@@ -54,7 +55,7 @@ impl Line {
     }
 
     /// Takes out one that leaves, `served` or not.
-    pub(super) fn remove(&mut self, flow: FlowId, number: u64, served: bool) -> Option<Waiter> {
+    pub(super) fn remove(&mut self, flow: FlowId, number: Tag, served: bool) -> Option<Waiter> {
         let Some(waiter) = self.flows.remove(flow, number, served) else { return self.aside.remove(&number) };
         self.len = self.len.saturating_sub(1);
         self.cost = self.cost.saturating_sub(waiter.entry.cost.into());
@@ -62,14 +63,14 @@ impl Line {
     }
 
     /// Passes over one that does not react.
-    pub(super) fn set_aside(&mut self, flow: FlowId, number: u64) {
+    pub(super) fn set_aside(&mut self, flow: FlowId, number: Tag) {
         if let Some(waiter) = self.remove(flow, number, false) {
             self.aside.insert(number, waiter);
         }
     }
 
     /// One that was passed over looks again.
-    pub(super) fn take_back(&mut self, number: u64) {
+    pub(super) fn take_back(&mut self, number: Tag) {
         if let Some(waiter) = self.aside.remove(&number) {
             self.insert(number, waiter);
         }

@@ -31,6 +31,7 @@
 
 mod booking;
 mod entry;
+mod estimate;
 mod flows;
 mod gap;
 mod in_flight;
@@ -46,8 +47,10 @@ mod settings;
 mod spot;
 mod state;
 mod steering;
+mod tag;
 mod totals;
 mod view;
+mod waiting;
 mod window;
 
 pub use booking::Booking;

@@ -13,8 +13,9 @@ use super::refusal::{PacingCause, PacingRefusal};
 use super::retry_quota::Retries;
 use super::settings::Pacing;
 use super::spot::Spot;
-use super::state::{Parked, Ready, State};
+use super::state::{Ready, State};
 use super::steering::Left;
+use super::waiting::Parked;
 
 /// The pacing of one family, or of one of its partitions, shared by all its callers.
 ///

@@ -8,6 +8,7 @@ use crate::time::Monotonic;
 use super::entry::Entry;
 use super::flows::FlowId;
 use super::line::{Line, Waiter};
+use super::tag::Tag;
 
 /// Where one that waits stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(super) struct Key {
     pub(super) priority: Priority,
     pub(super) flow: FlowId,
     /// By arrival at the queue.
-    pub(super) number: u64,
+    pub(super) number: Tag,
 }
 
 /// Attempts that wait.
@@ -67,7 +68,7 @@ impl Queue {
 
     pub(super) fn insert(&mut self, entry: Entry, now: Monotonic) -> Key {
         self.numbers = self.numbers.wrapping_add(1);
-        let key = Key { priority: entry.priority, flow: FlowId::of(&entry), number: self.numbers };
+        let key = Key { priority: entry.priority, flow: FlowId::of(&entry), number: Tag(self.numbers) };
         let waiter = Waiter { entry, waker: None, looks_at: now, called: None };
         self.line(key.priority).insert(key.number, waiter);
         key
@@ -123,7 +124,7 @@ impl Queue {
 
     /// So many are served before the share of those in the background is one whole attempt.
     fn background_is_due(&self) -> bool {
-        self.share > 0 && self.due.saturating_add(self.share) >= WHOLE
+        self.due.saturating_add(self.share) >= WHOLE
     }
 
     /// Roughly how many go before this one, counted up to `most`.

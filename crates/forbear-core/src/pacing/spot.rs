@@ -8,7 +8,7 @@ use super::entry::Entry;
 use super::pacer::Pacer;
 use super::queue::Key;
 use super::refusal::PacingRefusal;
-use super::state::Next;
+use super::waiting::Next;
 
 /// A place in the queue of a pacer. Dropping it leaves the queue; whoever comes next is woken.
 #[derive(Debug)]
