@@ -87,13 +87,14 @@ impl Booking {
 impl Drop for Booking {
     #[inline]
     fn drop(&mut self) {
-        if self.counted || self.held {
+        if (self.counted || self.held) && (self.held || !self.pacer.lock().ended_alone()) {
             self.end();
         }
     }
 }
 
 impl Booking {
+    #[cold]
     fn end(&self) {
         self.pacer.with(|state| {
             if self.held {

@@ -9,6 +9,8 @@ use super::steering::Spread;
 pub(super) struct Gap {
     /// With the margin.
     pub(super) least: Duration,
+    /// The same, in nanoseconds.
+    nanos: u64,
     /// The last attempt, and the one before it: for when the last turns out not to have been sent.
     last: Option<Sent>,
     before: Option<Sent>,
@@ -21,14 +23,24 @@ struct Sent {
 }
 
 impl Gap {
-    /// When the next attempt may go.
+    pub(super) fn configure(&mut self, least: Duration) {
+        self.least = least;
+        self.nanos = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
+    }
+
+    /// When the gap after an attempt at `now` ends.
     #[inline]
+    pub(super) fn after(&self, now: Monotonic) -> Monotonic {
+        Monotonic::from_nanos(now.as_nanos().saturating_add(self.nanos))
+    }
+
+    /// When the next attempt may go.
     pub(super) fn ends(&self, spread: Option<&Spread>) -> Monotonic {
         let Some(last) = self.last else { return Monotonic::ORIGIN };
         match spread {
-            None => last.at.after(self.least),
+            None => self.after(last.at),
             Some(spread) => {
-                let own = last.at.after(self.least);
+                let own = self.after(last.at);
                 own.max(last.at.after(spread.after(last.cost)).min(spread.until))
             }
         }

@@ -54,9 +54,10 @@ impl InFlight {
         self.steered.is_some()
     }
 
+    /// How many more may be.
     #[inline]
-    pub(super) fn fits(&self) -> bool {
-        self.limit().is_none_or(|limit| self.count < limit)
+    pub(super) fn left(&self) -> u32 {
+        self.limit().map_or(u32::MAX, |limit| limit.saturating_sub(self.count))
     }
 
     /// Too many are in flight, says the answer to an attempt that was sent at `sent`. False where nothing can be lowered any

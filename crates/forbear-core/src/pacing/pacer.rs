@@ -13,7 +13,7 @@ use super::refusal::{PacingCause, PacingRefusal};
 use super::retry_quota::Retries;
 use super::settings::Pacing;
 use super::spot::Spot;
-use super::state::{Ready, State};
+use super::state::State;
 use super::steering::Left;
 use super::waiting::Parked;
 
@@ -91,14 +91,9 @@ impl Pacer {
         if entry.further && !self.retries.withdraw() {
             return self.refuse_further(now);
         }
-        let mut state = self.lock();
-        let now = state.advance(now);
-        if state.queue.is_empty() && state.ready(entry.cost, now) == Ready::Now {
-            let counted = state.book(entry.cost, now);
-            drop(state);
-            return Entered::Go(Booking::new(Arc::clone(self), entry, now, counted));
+        if let Some((at, counted)) = self.lock().go(entry.cost, now) {
+            return Entered::Go(Booking::new(Arc::clone(self), entry, at, counted));
         }
-        drop(state);
         self.park(entry, now)
     }
 
@@ -107,7 +102,7 @@ impl Pacer {
         Entered::Refused(self.with(|state| state.refuse(PacingCause::RetryQuota, None, now)))
     }
 
-    /// It cannot go at once, or could not when it looked.
+    /// It cannot go without another look.
     #[cold]
     fn park(self: &Arc<Self>, entry: &Entry, now: Monotonic) -> Entered {
         let shuts_down = self.shuts_down();
@@ -195,15 +190,17 @@ impl Pacer {
         }
     }
 
+    #[inline]
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         // A panic under the lock can only come from the allocator; what it left is still a state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `with` under the lock, and wakes whom it concerns after it.
+    /// Runs `with` under the lock, notes what may go after it, and wakes whom it concerns.
     pub(super) fn with<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let answer = with(&mut state);
+        state.look();
         let wakers = std::mem::take(&mut state.wakers);
         let spent = std::mem::take(&mut state.spent);
         drop(state);

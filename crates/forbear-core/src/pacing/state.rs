@@ -26,12 +26,26 @@ pub(super) struct State {
     pub(super) totals: PacingTotals,
     /// What is held back for later, and how many attempts that is: in no window yet, but certain to come.
     pub(super) held: (u64, u32),
+    /// What may go without another look.
+    room: Room,
     /// The latest time that anybody came with: threads read the clock before they take the lock.
     pub(super) latest: Monotonic,
     /// Who is to be woken once the lock is free.
     pub(super) wakers: Vec<Waker>,
     /// Wakers that nobody needs any more: their drop is somebody else's code, so it happens once the lock is free.
     pub(super) spent: Vec<Waker>,
+}
+
+/// What may go without a look at the windows, the queue, or what the vendor says. It was so when somebody looked last, and time
+/// alone only makes it more.
+#[derive(Debug, Default)]
+struct Room {
+    /// So much cost: none where somebody waits.
+    cost: u64,
+    /// So many attempts in flight.
+    attempts: u32,
+    /// From then on, as the gap has it.
+    from: Monotonic,
 }
 
 /// Whether an attempt may go.
@@ -58,20 +72,20 @@ impl State {
             steering: Steering::default(),
             totals: PacingTotals::default(),
             held: (0, 0),
+            room: Room::default(),
             latest: Monotonic::ORIGIN,
             wakers: Vec::new(),
             spent: Vec::new(),
         };
         state.configure(settings, longest);
+        state.look();
         state
     }
 
     /// Decides by other limits from now on, over what was sent so far.
     pub(super) fn configure(&mut self, settings: Pacing, longest: Duration) {
-        self.gap.least = settings.gap.saturating_add(settings.margin);
-        if settings.gap.is_zero() {
-            self.gap.least = Duration::ZERO;
-        }
+        let margin = if settings.gap.is_zero() { Duration::ZERO } else { settings.margin };
+        self.gap.configure(settings.gap.saturating_add(margin));
         let mut known = std::mem::take(&mut self.windows);
         known.sort_by_key(|window| window.per);
         self.windows = settings
@@ -94,8 +108,7 @@ impl State {
         self.queue.share(settings.background_share);
         self.longest = longest;
         self.settings = settings;
-        let latest = self.latest;
-        self.queue.take_wakers(&mut self.wakers, latest);
+        self.rouse();
     }
 
     /// The longest time for which a vendor's word holds.
@@ -103,8 +116,47 @@ impl State {
         self.longest
     }
 
-    /// Takes over `now`, and makes the changes that time brings.
+    /// Notes an attempt that surely may go, and says when it goes and whether its end is to be told; `None` where it takes
+    /// another look.
     #[inline]
+    pub(super) fn go(&mut self, cost: u32, now: Monotonic) -> Option<(Monotonic, bool)> {
+        let now = self.latest.max(now);
+        if self.room.cost < u64::from(cost) || self.room.attempts == 0 || self.room.from > now {
+            return None;
+        }
+        self.latest = now;
+        self.room.cost = self.room.cost.saturating_sub(cost.into());
+        self.room.from = self.gap.after(now);
+        let counted = self.book(cost, now);
+        if counted {
+            self.room.attempts = self.room.attempts.saturating_sub(1);
+        }
+        Some((now, counted))
+    }
+
+    /// One less in flight, and nobody waits for that; false where it takes another look.
+    #[inline]
+    pub(super) fn ended_alone(&mut self) -> bool {
+        if !self.queue.is_empty() {
+            return false;
+        }
+        self.in_flight.count = self.in_flight.count.saturating_sub(1);
+        self.room.attempts = self.in_flight.left();
+        true
+    }
+
+    /// Looks what may go from now on. Whatever changes anything else than time ends with this.
+    pub(super) fn look(&mut self) {
+        let closed = !self.queue.is_empty() || self.holds_gap() || self.steering.spread.is_some();
+        let left = self.windows.iter().map(|window| window.left(self.held.0)).min();
+        self.room = Room {
+            cost: if closed { 0 } else { left.unwrap_or(u64::MAX) },
+            attempts: if closed { 0 } else { self.in_flight.left() },
+            from: self.paced_from(),
+        };
+    }
+
+    /// Takes over `now`, and makes the changes that time brings.
     pub(super) fn advance(&mut self, now: Monotonic) -> Monotonic {
         let now = self.latest.max(now);
         self.latest = now;
@@ -116,27 +168,21 @@ impl State {
     }
 
     /// Whether an attempt of this cost may go at `now`, nobody else being first.
-    #[inline]
     pub(super) fn ready(&self, cost: u32, now: Monotonic) -> Ready {
-        let fits = |window: &Window| window.fits(cost.into(), self.held.0);
+        let fits = |window: &Window| u64::from(cost) <= window.left(self.held.0);
         let in_time = self.paced_from() <= now;
-        if in_time && self.windows.iter().all(fits) && self.in_flight.fits() && !self.holds_gap() {
+        if in_time && self.windows.iter().all(fits) && self.in_flight.left() > 0 && !self.holds_gap() {
             return Ready::Now;
         }
-        self.not_ready(cost, now)
-    }
-
-    #[cold]
-    fn not_ready(&self, cost: u32, now: Monotonic) -> Ready {
         if self.windows.iter().any(|window| u64::from(cost) > window.most) {
             return Ready::Never;
         }
-        if !self.in_flight.fits() || self.holds_gap() {
+        if self.in_flight.left() == 0 || self.holds_gap() {
             return Ready::Later;
         }
         let mut at = self.paced_from().max(now);
         for window in &self.windows {
-            if !window.fits(cost.into(), self.held.0) {
+            if !fits(window) {
                 if self.held.0 > 0 && window.slot(cost.into(), 0, now) <= now {
                     return Ready::Later;
                 }

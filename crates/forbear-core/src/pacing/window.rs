@@ -16,8 +16,12 @@ pub(super) struct Window {
     pub(super) most: u64,
     /// W, with the margin.
     pub(super) per: Duration,
+    /// After so many nanoseconds what was sent has left.
+    span: u64,
     /// The length of a cell: 1 ns where each attempt has its own.
     grain: u64,
+    /// Where the last cell ends: what is sent from then on is of another.
+    cell_ends: u64,
     cells: VecDeque<Cell>,
     /// What the cells cost together.
     used: u64,
@@ -35,8 +39,9 @@ struct Cell {
 impl Window {
     pub(super) fn new(most: u32, per: Duration, since: Monotonic) -> Self {
         let (most, nanos) = (u64::from(most), u64::try_from(per.as_nanos()).unwrap_or(u64::MAX));
+        let span = nanos.saturating_add(1);
         let grain = if most <= EXACT { 1 } else { nanos.div_ceil(EXACT).max(1) };
-        Self { most, per, grain, cells: VecDeque::new(), used: 0, since }
+        Self { most, per, span, grain, cell_ends: 0, cells: VecDeque::new(), used: 0, since }
     }
 
     /// The same limits over what another window knows at `now`.
@@ -49,11 +54,10 @@ impl Window {
     }
 
     fn leaves(&self, cell: Cell) -> Monotonic {
-        later(cell.latest, self.per, 1)
+        later(cell.latest, self.span, 1)
     }
 
     /// Lets go what has left at `now`.
-    #[inline]
     pub(super) fn advance(&mut self, now: Monotonic) {
         while let Some(cell) = self.cells.front().copied().filter(|cell| self.leaves(*cell) <= now) {
             self.cells.pop_front();
@@ -61,10 +65,9 @@ impl Window {
         }
     }
 
-    /// Whether so much more fits, beside what is held back for later.
-    #[inline]
-    pub(super) fn fits(&self, cost: u64, held: u64) -> bool {
-        self.used.saturating_add(held).saturating_add(cost) <= self.most
+    /// How much more fits, beside what is held back for later.
+    pub(super) fn left(&self, held: u64) -> u64 {
+        self.most.saturating_sub(self.used.saturating_add(held))
     }
 
     /// Notes what is sent at `now`, which is never before what was noted last.
@@ -74,15 +77,22 @@ impl Window {
             return;
         }
         self.used = self.used.saturating_add(cost);
-        let grain = self.grain;
-        let cell = |at: Monotonic| at.as_nanos().checked_div(grain);
         match self.cells.back_mut() {
-            Some(last) if cell(last.latest) == cell(now) => {
+            Some(last) if now.as_nanos() < self.cell_ends => {
                 last.latest = now;
                 last.cost = last.cost.saturating_add(cost);
             }
-            _ => self.cells.push_back(Cell { latest: now, cost }),
+            _ => {
+                let cell = if self.grain == 1 { Some(now.as_nanos()) } else { self.cell_of(now) };
+                self.cell_ends = cell.map_or(0, |begins| begins.saturating_add(self.grain));
+                self.cells.push_back(Cell { latest: now, cost });
+            }
         }
+    }
+
+    /// When the cell begins that `now` lies in.
+    fn cell_of(&self, now: Monotonic) -> Option<u64> {
+        now.as_nanos().checked_div(self.grain)?.checked_mul(self.grain)
     }
 
     /// What was noted at `sent` was not sent after all.
@@ -98,6 +108,7 @@ impl Window {
             self.used = self.used.saturating_sub(given);
             if cell.cost == 0 {
                 self.cells.remove(at);
+                self.cell_ends = 0;
             }
         }
     }
@@ -107,12 +118,12 @@ impl Window {
     pub(super) fn earliest(&self, cost: u64, held: u64, now: Monotonic) -> Monotonic {
         let (rounds, last) = self.rounds(cost);
         // Each round begins just after the one before has left.
-        later(self.slot(last, held, now), self.per, rounds)
+        later(self.slot(last, held, now), self.span, rounds)
     }
 
     /// The same, but never earlier than that, and found without a look at what was sent.
     pub(super) fn latest(&self, cost: u64, now: Monotonic) -> Monotonic {
-        later(now, self.per, self.rounds(cost).0.saturating_add(1))
+        later(now, self.span, self.rounds(cost).0.saturating_add(1))
     }
 
     /// How often the whole window must pass before the last of `cost` units, and how many are of the last round.
@@ -134,7 +145,7 @@ impl Window {
             slot = self.leaves(*cell).max(now);
         }
         // What is left to find is held back: it leaves a whole span after it is sent, which is not before now.
-        if lacking == 0 { slot } else { now.after(self.per) }
+        if lacking == 0 { slot } else { later(now, self.span, 1) }
     }
 
     /// Whether nothing is in it at `now`.
@@ -143,11 +154,10 @@ impl Window {
     }
 }
 
-/// The first moment at which what was sent at `at` is `rounds` windows ago: just after that.
+/// `rounds` times `span` nanoseconds after `at`.
 #[inline]
-fn later(at: Monotonic, per: Duration, rounds: u64) -> Monotonic {
-    let per = u64::try_from(per.as_nanos()).unwrap_or(u64::MAX).saturating_add(1);
-    Monotonic::from_nanos(at.as_nanos().saturating_add(per.saturating_mul(rounds)))
+fn later(at: Monotonic, span: u64, rounds: u64) -> Monotonic {
+    Monotonic::from_nanos(at.as_nanos().saturating_add(span.saturating_mul(rounds)))
 }
 
 #[cfg(all(test, not(forbear_loom)))]
@@ -167,10 +177,10 @@ mod tests {
         let mut window = window(1, 1000);
         window.book(1, at(5));
         window.advance(at(1005));
-        assert!(!window.fits(1, 0));
+        assert_eq!(window.left(0), 0);
         assert_eq!(window.slot(1, 0, at(1005)), at(1006));
         window.advance(at(1006));
-        assert!(window.fits(1, 0) && window.is_empty(at(1006)));
+        assert!(window.left(0) == 1 && window.is_empty(at(1006)));
     }
 
     /// However large a limit is, so much is remembered, and no attempt leaves early.

@@ -109,6 +109,14 @@ fn a_burst_after_a_pause_is_no_more_than_the_limit() {
     assert_eq!(told.retry_at.map(|at| at.as_nanos()), Some(1_900_000_001));
 }
 
+/// Above 1,024 attempts are remembered in cells, and none leaves before it should.
+#[test]
+fn a_large_limit_is_kept_as_well() {
+    let pacing = Pacing::new().at_most(3_000, millis_of(3_000));
+    let simulated = simulate(&pacing, Habits::eager(200, millis_of(1), 11), Duration::from_secs(12));
+    assert_eq!(most_within(&simulated.sent, millis_of(3_000)), 3_000);
+}
+
 /// The network brings attempts closer together; the margin is there for it.
 #[test]
 fn a_margin_is_kept_beside_every_limit() {
