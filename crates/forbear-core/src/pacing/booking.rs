@@ -87,7 +87,7 @@ impl Booking {
 impl Drop for Booking {
     #[inline]
     fn drop(&mut self) {
-        if (self.counted || self.held) && (self.held || !self.pacer.lock().ended_alone()) {
+        if self.held || self.counted && !self.pacer.lock().ended_alone() {
             self.end();
         }
     }

@@ -63,13 +63,8 @@ impl InFlight {
     /// Too many are in flight, says the answer to an attempt that was sent at `sent`. False where nothing can be lowered any
     /// more.
     pub(super) fn cut(&mut self, sent: Monotonic, now: Monotonic) -> bool {
-        if let Some(steered) = self.steered {
-            if sent <= steered.cut {
-                return true;
-            }
-            if steered.limit <= 1 {
-                return false;
-            }
+        if self.steered.is_some_and(|steered| sent <= steered.cut) {
+            return true;
         }
         if self.limit() == Some(1) {
             return false;

@@ -60,9 +60,9 @@ impl Queue {
         self.interactive.len().saturating_add(self.background.len())
     }
 
-    /// Whether nobody waits that could be served.
+    /// Whether nobody waits that could be served; some may have been passed over.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(super) fn none_ready(&self) -> bool {
         self.interactive.len == 0 && self.background.len == 0
     }
 

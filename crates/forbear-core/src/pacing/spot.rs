@@ -54,7 +54,7 @@ impl Spot {
             }
         });
         match next {
-            Next::Sleep(until) => return Turn::Sleep(until),
+            Next::Sleep(until) => Turn::Sleep(until),
             Next::Go(at, counted) => {
                 self.key = None;
                 Turn::Go(Booking::new(Arc::clone(&self.pacer), &self.entry, at, counted))

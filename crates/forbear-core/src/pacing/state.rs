@@ -137,7 +137,7 @@ impl State {
     /// One less in flight, and nobody waits for that; false where it takes another look.
     #[inline]
     pub(super) fn ended_alone(&mut self) -> bool {
-        if !self.queue.is_empty() {
+        if !self.queue.none_ready() {
             return false;
         }
         self.in_flight.count = self.in_flight.count.saturating_sub(1);
@@ -147,7 +147,7 @@ impl State {
 
     /// Looks what may go from now on. Whatever changes anything else than time ends with this.
     pub(super) fn look(&mut self) {
-        let closed = !self.queue.is_empty() || self.holds_gap() || self.steering.spread.is_some();
+        let closed = !self.queue.none_ready() || self.holds_gap() || self.steering.spread.is_some();
         let left = self.windows.iter().map(|window| window.left(self.held.0)).min();
         self.room = Room {
             cost: if closed { 0 } else { left.unwrap_or(u64::MAX) },

@@ -43,7 +43,7 @@ impl State {
         self.pass_over_the_unresponsive(now);
         match self.ready(entry.cost, now) {
             Ready::Never => return Err(self.refuse(PacingCause::Cost, None, now)),
-            Ready::Now if self.queue.is_empty() => return Ok(Parked::Go(now, self.book(entry.cost, now))),
+            Ready::Now if self.queue.none_ready() => return Ok(Parked::Go(now, self.book(entry.cost, now))),
             _ => {}
         }
         let in_time = self.surely_fits(entry, now) || entry.fits(self.expected(entry, now));

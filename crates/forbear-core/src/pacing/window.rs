@@ -160,7 +160,7 @@ fn later(at: Monotonic, span: u64, rounds: u64) -> Monotonic {
     Monotonic::from_nanos(at.as_nanos().saturating_add(span.saturating_mul(rounds)))
 }
 
-#[cfg(all(test, not(forbear_loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

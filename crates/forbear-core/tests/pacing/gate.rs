@@ -9,6 +9,7 @@ use forbear_core::pacing::{Booking, Pacing, PacingCause, RetryQuota};
 use forbear_core::partition::Partition;
 use forbear_core::presets;
 use forbear_core::signal::{Class, Signal};
+use forbear_core::time::Monotonic;
 use http::StatusCode;
 
 use crate::support::{ENTRY, Waiting, at, goes, millis_of, queues, refused};
@@ -42,7 +43,9 @@ fn a_strike_or_a_pause_wakes_everybody_who_waits() {
     drop(goes(pacer, &ENTRY, at(0)));
     let mut waiting = [(); 3].map(|()| Waiting::new(pacer, &ENTRY, at(1)));
     let sleep = |waiting: &mut [Waiting; 3], now| {
-        waiting.iter_mut().for_each(|one| assert!(one.sleeps(at(now)) > at(now)))
+        for one in waiting {
+            assert!(one.sleeps(at(now)) > at(now));
+        }
     };
     sleep(&mut waiting, 1);
     let ticket = gate.admit_open(at(2)).unwrap();
@@ -117,7 +120,7 @@ fn an_attempt_needs_the_limits_of_its_partition_and_of_its_family() {
     booking.hold(at(1));
     // Held back, it counts for its partition, whatever the time.
     let held = refused(&part("b"), &ENTRY.no_queue(), at(999));
-    assert_eq!(held.retry_at.map(|at| at.as_nanos()), Some(1_000_000_001));
+    assert_eq!(held.retry_at.map(Monotonic::as_nanos), Some(1_000_000_001));
     let family_booking = waits.goes(at(1_001));
     booking.sent(at(1_001));
     drop((booking, family_booking));

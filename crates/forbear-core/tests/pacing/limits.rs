@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use forbear_core::pacing::Pacing;
+use forbear_core::time::Monotonic;
 use proptest::prelude::*;
 
 use crate::simulation::{Habits, Sent, Simulated, nanos, simulate};
@@ -106,7 +107,7 @@ fn a_burst_after_a_pause_is_no_more_than_the_limit() {
         drop(goes(&pacer, &ENTRY, at(900 + 10 * millis)));
     }
     let told = refused(&pacer, &ENTRY.no_queue(), at(1_500));
-    assert_eq!(told.retry_at.map(|at| at.as_nanos()), Some(1_900_000_001));
+    assert_eq!(told.retry_at.map(Monotonic::as_nanos), Some(1_900_000_001));
 }
 
 /// Above 1,024 attempts are remembered in cells, and none leaves before it should.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use forbear_core::gate::Priority;
 use forbear_core::pacing::{Booking, Pacer, Pacing, PacingCause};
+use forbear_core::time::Monotonic;
 use proptest::prelude::*;
 
 use crate::support::{ENTRY, Waiting, at, cause, goes, millis_of, pacer, refused};
@@ -18,7 +19,7 @@ fn who_does_not_queue_is_refused_at_once_and_told_when() {
     let flown: Vec<Booking> = vec![goes(&pacer, &ENTRY, at(0)), goes(&pacer, &ENTRY, at(100))];
     let refusal = refused(&pacer, &ENTRY.no_queue(), at(200));
     assert_eq!((refusal.cause, refusal.queued), (PacingCause::NoQueue, 0));
-    assert_eq!(refusal.retry_at.map(|at| at.as_nanos()), Some(1_000_000_001));
+    assert_eq!(refusal.retry_at.map(Monotonic::as_nanos), Some(1_000_000_001));
     assert_eq!(pacer.totals().refusals(PacingCause::NoQueue), 1);
     drop(flown);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use forbear_core::pacing::{Entered, Left, Pacer, Pacing, PacingCause, RetryQuota, Turn, Unit};
+use forbear_core::pacing::{Entered, Left, Pacer, Pacing, PacingCause, RetryQuota, Unit};
 use proptest::prelude::*;
 
 use crate::support::{ENTRY, Waiting, at, goes, millis_of, pacer, refused};
@@ -70,10 +70,10 @@ fn tokens_are_conserved_whatever_threads_do() {
         thread::spawn(move || {
             let mut sent = 0_u64;
             for step in 0..EACH {
-                if (step + thread) % 2 == 0 {
+                if (step + thread).is_multiple_of(2) {
                     pacer.good();
                 } else if let Entered::Go(booking) = pacer.enter(&ENTRY.further(), at(0)) {
-                    if step % 3 == 0 {
+                    if step.is_multiple_of(3) {
                         booking.give_back(at(0));
                     } else {
                         sent += 1;
@@ -130,25 +130,4 @@ fn who_waits_takes_nothing_before_its_turn() {
         now = now.after(millis_of(10));
     }
     assert!(served >= 29, "{served} in thirty seconds");
-}
-
-/// The same of one that is held in the queue until its deadline.
-#[test]
-fn a_caller_that_is_refused_in_the_queue_has_taken_nothing() {
-    let pacer = pacer(&Pacing::new().at_most(1, Duration::from_secs(1)));
-    drop(goes(&pacer, &ENTRY, at(0)));
-    let mut patient = Waiting::new(&pacer, &ENTRY, at(1));
-    let mut hasty: Vec<_> = (0..50).map(|_| queued_until(&pacer, 60_000)).collect();
-    for one in &mut hasty {
-        assert!(matches!(one.turn(at(60_001)), Turn::Refused(_)));
-    }
-    drop(patient.goes(at(60_002)));
-    assert_eq!(
-        refused(&pacer, &ENTRY.no_queue(), at(60_003)).retry_at.unwrap().since(at(60_002)).as_secs(),
-        1
-    );
-}
-
-fn queued_until(pacer: &Arc<Pacer>, deadline: u64) -> Waiting {
-    Waiting::new(pacer, &ENTRY.deadline(at(deadline)), at(1))
 }
