@@ -112,7 +112,8 @@ impl Preset {
 
     /// The limits that it publishes and that were [verified](PublishedLimit::verified), as pacing; `None` where there are
     /// none. They hold for the whole family, whatever each is counted for: safe where one credential is used, slower than need
-    /// be where there are several. Then [`Pacing::per_partition`] is for those.
+    /// be where there are several. Then [`Pacing::per_partition`] is for those. A vendor that counts weights or tokens needs each
+    /// attempt's [cost](crate::pacing::Entry::cost).
     #[must_use]
     pub fn pacing(&self) -> Option<Pacing> {
         let limits = self.published().into_iter().filter(|limit| limit.verified);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use forbear_core::gate::Priority;
-use forbear_core::pacing::{Booking, Pacer, Pacing, PacingCause};
+use forbear_core::pacing::{Booking, Caller, Entered, Pacer, Pacing, PacingCause, Spot, Turn};
 use forbear_core::time::Monotonic;
 use proptest::prelude::*;
 
-use crate::support::{ENTRY, Waiting, at, cause, goes, millis_of, pacer, refused};
+use crate::support::{ENTRY, Waiting, at, cause, goes, millis_of, pacer, queues, refused};
 
 fn window() -> Arc<Pacer> {
     pacer(&Pacing::new().at_most(2, millis_of(1000)))
@@ -41,7 +41,7 @@ fn a_full_queue_refuses() {
     assert_eq!((refusal.cause, refusal.queued), (PacingCause::QueueFull, 2));
     assert_eq!(refusal.retry_at, Some(at(3000)));
     drop(waiting);
-    assert!(matches!(pacer.enter(&ENTRY, at(3)), forbear_core::pacing::Entered::Queued(_)));
+    assert!(matches!(pacer.enter(&ENTRY, at(3)), Entered::Queued(_)));
 }
 
 /// Decided before it waits: whoever is certain to be too late is told at once, the one before still fits.
@@ -122,32 +122,82 @@ proptest! {
         let mut waiting: Vec<_> = Vec::new();
         for _ in 0..ahead {
             match pacer.enter(&ENTRY, at(now)) {
-                forbear_core::pacing::Entered::Queued(spot) => waiting.push(spot),
+                Entered::Queued(spot) => waiting.push(spot),
                 other => drop(other),
             }
         }
         let mut last = match pacer.enter(&ENTRY.no_queue(), at(now)) {
-            forbear_core::pacing::Entered::Refused(refusal) => refusal.retry_at.unwrap(),
+            Entered::Refused(refusal) => refusal.retry_at.unwrap(),
             _ => return Ok(()),
         };
         let told = last;
         let mut time = at(now);
         waiting.push(match pacer.enter(&ENTRY, at(now)) {
-            forbear_core::pacing::Entered::Queued(spot) => spot,
+            Entered::Queued(spot) => spot,
             other => panic!("{other:?}"),
         });
         for mut spot in waiting {
             loop {
                 match spot.turn(std::task::Waker::noop(), time) {
-                    forbear_core::pacing::Turn::Go(booking) => {
+                    Turn::Go(booking) => {
                         last = booking.at();
                         break;
                     }
-                    forbear_core::pacing::Turn::Sleep(until) => time = until,
-                    forbear_core::pacing::Turn::Refused(refusal) => panic!("{refusal:?}"),
+                    Turn::Sleep(until) => time = until,
+                    Turn::Refused(refusal) => panic!("{refusal:?}"),
                 }
             }
         }
         prop_assert_eq!(told, last);
+    }
+
+    /// Whoever else waits: nobody is told a longer wait than it turns out to be, or it would be refused and could have gone.
+    #[test]
+    fn the_expected_wait_is_never_too_long(
+        (most, per, gap) in (5..=20_u32, 50..=2_000_u64, 0..100_u64),
+        share in 0..=90_u8,
+        ahead in prop::collection::vec((1..=5_u32, any::<bool>(), 0..4_u8), 1..40),
+    ) {
+        let pacing = Pacing::new().at_most(most, millis_of(per)).gap(millis_of(gap)).background_share(share);
+        let pacer = pacer(&pacing);
+        let mut waiting: Vec<(Monotonic, Spot)> = Vec::new();
+        for (cost, background, name) in ahead {
+            let mut entry = ENTRY.cost(cost);
+            if background {
+                entry = entry.priority(Priority::Background);
+            }
+            if name > 0 {
+                entry = entry.caller(Caller::of([name]));
+            }
+            match pacer.enter(&entry.no_queue(), at(1)) {
+                Entered::Refused(refusal) => {
+                    waiting.push((refusal.retry_at.unwrap(), queues(&pacer, &entry, at(1))));
+                }
+                other => drop(other),
+            }
+        }
+        let mut now = at(1);
+        while !waiting.is_empty() {
+            now = serve(&mut waiting, now)?;
+        }
+    }
+}
+
+/// Lets the one go that is first, as soon as it may.
+fn serve(waiting: &mut Vec<(Monotonic, Spot)>, mut now: Monotonic) -> Result<Monotonic, TestCaseError> {
+    loop {
+        let mut next = Monotonic::NEVER;
+        for place in 0..waiting.len() {
+            match waiting[place].1.turn(std::task::Waker::noop(), now) {
+                Turn::Go(booking) => {
+                    let (told, _) = waiting.remove(place);
+                    prop_assert!(told <= booking.at(), "{:?} was told, and it is {:?}", told, booking.at());
+                    return Ok(now);
+                }
+                Turn::Sleep(until) => next = next.min(until),
+                Turn::Refused(refusal) => panic!("{refusal:?}"),
+            }
+        }
+        now = next;
     }
 }
