@@ -18,3 +18,4 @@ mod retries;
 mod simulation;
 mod steering;
 mod support;
+mod wakers;
