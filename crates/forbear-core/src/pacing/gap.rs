@@ -11,6 +11,8 @@ pub(super) struct Gap {
     pub(super) least: Duration,
     /// The same, in nanoseconds.
     nanos: u64,
+    /// Whether the last attempt is of interest.
+    pub(super) kept: bool,
     /// The last attempt, and the one before it: for when the last turns out not to have been sent.
     last: Option<Sent>,
     before: Option<Sent>,
@@ -23,7 +25,9 @@ struct Sent {
 }
 
 impl Gap {
-    pub(super) fn configure(&mut self, least: Duration) {
+    /// `steered` where the vendor may ask for more.
+    pub(super) fn configure(&mut self, least: Duration, steered: bool) {
+        self.kept = steered || !least.is_zero();
         self.least = least;
         self.nanos = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
     }

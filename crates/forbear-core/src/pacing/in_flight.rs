@@ -7,8 +7,8 @@ use crate::time::Monotonic;
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     configured: Option<u32>,
-    /// Whether the vendor may lower it.
-    may_steer: bool,
+    /// Whether there is a limit, or the vendor may set one: only then they are counted.
+    counted: bool,
     /// Those that are counted: none while there is no limit and can be none.
     pub(super) count: u32,
     steered: Option<Steered>,
@@ -28,7 +28,7 @@ struct Steered {
 impl InFlight {
     pub(super) fn configure(&mut self, limit: Option<u32>, steered: bool) {
         self.configured = limit;
-        self.may_steer = steered;
+        self.counted = limit.is_some() || steered;
         if !steered {
             self.steered = None;
         }
@@ -37,7 +37,7 @@ impl InFlight {
     /// Whether attempts are counted, so that their ends must be told.
     #[inline]
     pub(super) fn is_counted(&self) -> bool {
-        self.configured.is_some() || self.may_steer
+        self.counted
     }
 
     /// How many may be; `None` where there is no limit.

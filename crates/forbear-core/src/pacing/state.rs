@@ -85,7 +85,12 @@ impl State {
     /// Decides by other limits from now on, over what was sent so far.
     pub(super) fn configure(&mut self, settings: Pacing, longest: Duration) {
         let margin = if settings.gap.is_zero() { Duration::ZERO } else { settings.margin };
-        self.gap.configure(settings.gap.saturating_add(margin));
+        let kept = self.gap.kept;
+        self.gap.configure(settings.gap.saturating_add(margin), settings.steered);
+        if self.gap.kept && !kept && self.latest > Monotonic::ORIGIN {
+            // The last attempt was not kept: it is not later than that.
+            self.gap.book(1, self.latest);
+        }
         let mut known = std::mem::take(&mut self.windows);
         known.sort_by_key(|window| window.per);
         self.windows = settings
@@ -125,8 +130,10 @@ impl State {
             return None;
         }
         self.latest = now;
-        self.room.cost = self.room.cost.saturating_sub(cost.into());
-        self.room.from = self.gap.after(now);
+        self.room.cost = self.room.cost.wrapping_sub(cost.into());
+        if self.gap.kept {
+            self.room.from = self.gap.after(now);
+        }
         let counted = self.book(cost, now);
         if counted {
             self.room.attempts = self.room.attempts.saturating_sub(1);
@@ -217,7 +224,9 @@ impl State {
 
     #[inline]
     fn note(&mut self, cost: u32, now: Monotonic) {
-        self.gap.book(cost, now);
+        if self.gap.kept {
+            self.gap.book(cost, now);
+        }
         for window in &mut self.windows {
             window.book(cost.into(), now);
         }

@@ -59,9 +59,16 @@ impl Window {
 
     /// Lets go what has left at `now`.
     pub(super) fn advance(&mut self, now: Monotonic) {
-        while let Some(cell) = self.cells.front().copied().filter(|cell| self.leaves(*cell) <= now) {
-            self.cells.pop_front();
-            self.used = self.used.saturating_sub(cell.cost);
+        let Some(before) = now.as_nanos().checked_sub(self.span).map(Monotonic::from_nanos) else { return };
+        let (mut gone, mut cost) = (0_usize, 0_u64);
+        let (first, second) = self.cells.as_slices();
+        for cell in first.iter().chain(second).take_while(|cell| cell.latest <= before) {
+            gone = gone.wrapping_add(1);
+            cost = cost.wrapping_add(cell.cost);
+        }
+        if gone > 0 {
+            drop(self.cells.drain(..gone));
+            self.used = self.used.saturating_sub(cost);
         }
     }
 
@@ -77,17 +84,17 @@ impl Window {
             return;
         }
         self.used = self.used.saturating_add(cost);
-        match self.cells.back_mut() {
-            Some(last) if now.as_nanos() < self.cell_ends => {
+        if self.grain > 1 {
+            if now.as_nanos() < self.cell_ends
+                && let Some(last) = self.cells.back_mut()
+            {
                 last.latest = now;
                 last.cost = last.cost.saturating_add(cost);
+                return;
             }
-            _ => {
-                let cell = if self.grain == 1 { Some(now.as_nanos()) } else { self.cell_of(now) };
-                self.cell_ends = cell.map_or(0, |begins| begins.saturating_add(self.grain));
-                self.cells.push_back(Cell { latest: now, cost });
-            }
+            self.cell_ends = self.cell_of(now).map_or(0, |begins| begins.saturating_add(self.grain));
         }
+        self.cells.push_back(Cell { latest: now, cost });
     }
 
     /// When the cell begins that `now` lies in.

@@ -104,6 +104,17 @@ fn new_settings_hold_for_what_was_sent_before() {
     assert_eq!(pacer.view(at(13)).in_flight, Some(0));
 }
 
+/// Also where there was none before, and nobody noted when the last attempt went.
+#[test]
+fn a_new_gap_begins_with_the_last_attempt() {
+    let gate = gate(&Pacing::new().at_most(10, millis_of(1000)));
+    let pacer = Arc::clone(gate.pacer().unwrap());
+    drop(goes(&pacer, &ENTRY, at(100)));
+    gate.pace(Some(&Pacing::new().gap(millis_of(200))));
+    assert_eq!(refused(&pacer, &ENTRY.no_queue(), at(150)).retry_at, Some(at(300)));
+    drop(goes(&pacer, &ENTRY, at(300)));
+}
+
 #[test]
 fn an_attempt_needs_the_limits_of_its_partition_and_of_its_family() {
     let each = Pacing::new().at_most(2, millis_of(1000));
