@@ -41,6 +41,7 @@ mod models;
 mod pacer;
 mod parts;
 mod queue;
+mod recent;
 mod refusal;
 mod retry_quota;
 mod settings;

@@ -29,6 +29,8 @@ pub struct Pacer {
     pub(super) learns: AtomicBool,
     pub(super) retries: Retries,
     pub(super) parts: OnceLock<Parts>,
+    /// Whether partitions have limits for themselves.
+    pub(super) by_part: AtomicBool,
     listeners: Option<Arc<Listeners>>,
 }
 
@@ -57,6 +59,7 @@ impl Pacer {
             learns: AtomicBool::new(pacing.steered || pacing.retry_quota.is_some()),
             retries: Retries::new(pacing.retry_quota),
             parts: OnceLock::new(),
+            by_part: AtomicBool::new(pacing.per_partition.is_some()),
             state: Mutex::new(State::new(pacing.clone(), longest)),
             listeners,
         }
@@ -69,6 +72,7 @@ impl Pacer {
         let settings = pacing.unwrap_or(&unlimited);
         self.paces.store(pacing.is_some(), Ordering::Release);
         self.learns.store(settings.steered || settings.retry_quota.is_some(), Ordering::Release);
+        self.by_part.store(settings.per_partition.is_some(), Ordering::Release);
         self.retries.configure(settings.retry_quota);
         // First its own: a part that is made meanwhile has these, or is among those below.
         self.with(|state| state.configure(settings.clone(), longest));

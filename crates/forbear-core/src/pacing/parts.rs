@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::bounded::{Bounded, Rests};
 use crate::partition::Partition;
+use crate::sync::atomic::Ordering;
 use crate::time::Monotonic;
 
 use super::pacer::Pacer;
@@ -28,8 +29,11 @@ impl Pacer {
     /// idle ones make room, and what finds none shares one.
     #[must_use]
     pub fn part(&self, partition: Partition, now: Monotonic) -> Option<Arc<Self>> {
+        if !self.by_part.load(Ordering::Acquire) {
+            return None;
+        }
         if let Some(known) = self.parts.get().and_then(|parts| parts.get(&partition)) {
-            return known.paces().then_some(known);
+            return Some(known);
         }
         let state = self.lock();
         let pacing = state.settings.per_partition.as_deref().cloned()?;

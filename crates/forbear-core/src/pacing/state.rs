@@ -110,6 +110,7 @@ impl State {
         if !settings.steered {
             self.steering = Steering::default();
         }
+        self.steering.on = settings.steered;
         self.queue.share(settings.background_share);
         self.longest = longest;
         self.settings = settings;
@@ -227,6 +228,9 @@ impl State {
         if self.gap.kept {
             self.gap.book(cost, now);
         }
+        if self.steering.on {
+            self.steering.recent.book(cost, now);
+        }
         for window in &mut self.windows {
             window.book(cost.into(), now);
         }
@@ -235,6 +239,7 @@ impl State {
     /// What was noted at `sent` was not sent after all.
     pub(super) fn unnote(&mut self, cost: u32, sent: Monotonic, now: Monotonic) {
         self.gap.give_back(sent);
+        self.steering.recent.give_back(sent);
         for window in &mut self.windows {
             window.give_back(cost.into(), sent, now);
         }
@@ -263,9 +268,7 @@ impl State {
 
     /// Takes what the vendor says is left.
     pub(super) fn steer(&mut self, left: &[Left], sent: Monotonic, now: Monotonic) {
-        // The one whose answer it is may still be in flight: its body is.
-        let others = u64::from(self.in_flight.count.saturating_sub(1));
-        if self.steering.observe(left, (sent, others), self.longest, now) {
+        if self.steering.observe(left, sent, self.longest, now) {
             self.totals.steered = self.totals.steered.saturating_add(1);
             match self.steering.spread {
                 // Who cannot wait for it is told now.

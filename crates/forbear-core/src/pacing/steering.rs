@@ -5,6 +5,8 @@ use std::time::Duration;
 use crate::dialect::Quota;
 use crate::time::Monotonic;
 
+use super::recent::Recent;
+
 /// What a vendor says is left of something, and until when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
@@ -42,7 +44,10 @@ impl Left {
 /// How the vendor steers at the moment.
 #[derive(Debug, Default)]
 pub(super) struct Steering {
+    /// Whether it may.
+    pub(super) on: bool,
     pub(super) spread: Option<Spread>,
+    pub(super) recent: Recent,
 }
 
 /// What is left, evenly spread.
@@ -68,24 +73,26 @@ impl Spread {
 }
 
 impl Steering {
-    /// Takes what the answer to an attempt that was sent at `sent` says is left; `others` are in flight and may not be
-    /// counted in it yet. An answer to an attempt that was sent before the one whose word holds changes nothing.
+    /// Takes what the answer to an attempt that was sent at `sent` says is left: attempts that went after it may not be counted
+    /// in that yet. An answer to an attempt that was sent before the one whose word holds changes nothing.
     pub(super) fn observe(
         &mut self,
         left: &[Left],
-        (sent, others): (Monotonic, u64),
+        sent: Monotonic,
         longest: Duration,
         now: Monotonic,
     ) -> bool {
         if left.is_empty() || self.spread.is_some_and(|spread| spread.until > now && spread.sent > sent) {
             return false;
         }
+        let (attempts, cost) = self.recent.after(sent);
         let (mut per_attempt, mut per_cost) = (Duration::ZERO, Duration::ZERO);
         let (mut closed_until, mut until) = (Monotonic::ORIGIN, now);
         for left in left {
             let reset = left.reset.min(longest);
             until = until.max(now.after(reset));
-            let free = left.remaining.saturating_sub(others);
+            let uncounted = if left.unit == Unit::Cost { cost } else { attempts };
+            let free = left.remaining.saturating_sub(uncounted);
             match Duration::div_up(reset, free) {
                 None => closed_until = closed_until.max(now.after(reset)),
                 Some(each) if left.unit == Unit::Cost => per_cost = per_cost.max(each),

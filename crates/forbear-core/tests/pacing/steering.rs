@@ -94,15 +94,30 @@ fn an_older_answer_does_not_overrule_a_newer_one() {
     );
 }
 
-/// Those in flight may not be counted in it yet.
+/// Those that went after the one that was answered may not be counted in it yet; those that went before it are, however long
+/// their bodies take.
 #[test]
-fn what_is_in_flight_is_taken_off() {
+fn what_went_since_is_taken_off() {
     let pacer = steered();
-    let flies: Vec<Booking> = (0..4).map(|now| goes(&pacer, &ENTRY, at(now))).collect();
-    pacer.steer(&[left(5, millis_of(1000))], at(0), at(10));
-    // The one that was answered is in flight too: its body is.
-    assert_eq!(sent(&pacer, 1, 10, 1_010), [503, 1003]);
+    let flies: Vec<Booking> = (0..8).map(|now| goes(&pacer, &ENTRY.cost(10), at(now))).collect();
+    pacer.steer(&[left(5, millis_of(1000))], at(4), at(10));
+    assert_eq!(sent(&pacer, 1, 10, 1_010), [507, 1007]);
     drop(flies);
+    let flies: Vec<Booking> = (0..3).map(|now| goes(&pacer, &ENTRY.cost(10), at(2_000 + now))).collect();
+    let tokens = Left { remaining: 30, reset: millis_of(1000), unit: Unit::Cost };
+    pacer.steer(&[tokens], at(2_000), at(2_010));
+    // Ten of thirty are left for a second: one for each tenth.
+    assert_eq!(sent(&pacer, 5, 2_010, 3_010), [3_002]);
+    drop(flies);
+}
+
+#[test]
+fn what_was_given_back_is_not_taken_off() {
+    let pacer = steered();
+    let first = goes(&pacer, &ENTRY, at(0));
+    goes(&pacer, &ENTRY, at(1)).give_back(at(2));
+    pacer.steer(&[left(2, millis_of(1000))], first.at(), at(10));
+    assert_eq!(sent(&pacer, 1, 10, 1_010), [500, 1000]);
 }
 
 #[test]
