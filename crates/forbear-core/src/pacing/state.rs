@@ -145,7 +145,7 @@ impl State {
     /// One less in flight, and nobody waits for that; false where it takes another look.
     #[inline]
     pub(super) fn ended_alone(&mut self) -> bool {
-        if !self.queue.none_ready() {
+        if !self.queue.none_ready() || self.room.cost == 0 {
             return false;
         }
         self.in_flight.count = self.in_flight.count.saturating_sub(1);

@@ -159,6 +159,21 @@ fn what_is_held_back_keeps_its_distance() {
     }
 }
 
+/// Nor by one that costs nothing, when something else has ended meanwhile.
+#[test]
+fn what_costs_nothing_keeps_its_distance_too() {
+    let pacer = crate::support::pacer(&Pacing::new().gap(millis_of(100)).in_flight(5));
+    let flies = goes(&pacer, &ENTRY, at(0));
+    let mut held = goes(&pacer, &ENTRY, at(100));
+    held.hold(at(100));
+    drop(flies);
+    assert_eq!(refused(&pacer, &ENTRY.cost(0).no_queue(), at(250)).cause, PacingCause::NoQueue);
+    held.sent(at(300));
+    drop(held);
+    assert_eq!(refused(&pacer, &ENTRY.cost(0).no_queue(), at(399)).retry_at, Some(at(400)));
+    drop(goes(&pacer, &ENTRY.cost(0), at(400)));
+}
+
 #[test]
 fn shutting_down_ends_every_wait() {
     let each = Pacing::new().gap(millis_of(1000));

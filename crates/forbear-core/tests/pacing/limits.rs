@@ -29,9 +29,18 @@ fn least_gap(sent: &[Sent]) -> u64 {
 
 fn habits() -> impl Strategy<Value = Habits> {
     let shares = (0..30_u64, 0..40_u64, prop_oneof![Just(0_u64), 0..30_u64], 0..60_u64);
-    (1..=200_usize, 1..=5_u32, 0..=20_u64, shares, 0..=5_u64, 0..400_u64, any::<u64>()).prop_map(
-        |(callers, most_cost, late, (cancel, give_back, hold, background), names, takes, seed)| Habits {
+    (1..=200_usize, (0..=1_u32, 1..=5_u32), 0..=20_u64, shares, 0..=5_u64, 0..400_u64, any::<u64>()).prop_map(
+        |(
             callers,
+            (least_cost, most_cost),
+            late,
+            (cancel, give_back, hold, background),
+            names,
+            takes,
+            seed,
+        )| Habits {
+            callers,
+            least_cost,
             most_cost,
             late: millis_of(late),
             cancel,

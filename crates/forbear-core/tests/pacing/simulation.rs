@@ -16,7 +16,8 @@ use crate::support::pacer;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Habits {
     pub(crate) callers: usize,
-    /// Each attempt costs 1 to so much.
+    /// What each attempt costs, at least and at most.
+    pub(crate) least_cost: u32,
     pub(crate) most_cost: u32,
     /// A timer fires so late at most.
     pub(crate) late: Duration,
@@ -40,6 +41,7 @@ impl Habits {
     pub(crate) fn eager(callers: usize, late: Duration, seed: u64) -> Self {
         Self {
             callers,
+            least_cost: 1,
             most_cost: 1,
             late,
             cancel: 0,
@@ -205,7 +207,8 @@ impl World {
     }
 
     fn enter(&mut self, caller: usize) {
-        let cost = 1 + u32::try_from(self.below(self.habits.most_cost.into())).unwrap();
+        let Habits { least_cost, most_cost, .. } = self.habits;
+        let cost = least_cost + u32::try_from(self.below(u64::from(most_cost - least_cost) + 1)).unwrap();
         let mut entry = Entry::new().cost(cost);
         if self.happens(self.habits.background) {
             entry = entry.priority(Priority::Background);
