@@ -95,10 +95,11 @@ impl Pacer {
         if entry.further && !self.retries.withdraw() {
             return self.refuse_further(now);
         }
-        if let Some((at, counted)) = self.lock().go(entry.cost, now) {
-            return Entered::Go(Booking::new(Arc::clone(self), entry, at, counted));
+        let went = self.lock().go(entry.cost, now);
+        match went {
+            Some((at, counted)) => Entered::Go(Booking::new(Arc::clone(self), entry, at, counted)),
+            None => self.park(entry, now),
         }
-        self.park(entry, now)
     }
 
     #[cold]

@@ -268,12 +268,15 @@ impl State {
 
     /// Takes what the vendor says is left.
     pub(super) fn steer(&mut self, left: &[Left], sent: Monotonic, now: Monotonic) {
+        let closed = |steering: &Steering| steering.spread.is_some_and(|spread| spread.closed_until > now);
+        let before = closed(&self.steering);
         if self.steering.observe(left, sent, self.longest, now) {
             self.totals.steered = self.totals.steered.saturating_add(1);
-            match self.steering.spread {
+            if closed(&self.steering) && !before {
                 // Who cannot wait for it is told now.
-                Some(spread) if spread.closed_until > now => self.rouse(),
-                _ => self.nudge(),
+                self.rouse();
+            } else {
+                self.nudge();
             }
         }
     }

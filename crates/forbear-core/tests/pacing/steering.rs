@@ -68,6 +68,21 @@ fn nothing_left_closes_until_the_reset_and_tells_who_cannot_wait() {
     drop(patient.goes(at(60_002)));
 }
 
+/// A thousand answers that say the same do not wake ten thousand callers a thousand times.
+#[test]
+fn who_was_told_that_nothing_is_left_is_not_told_again() {
+    let pacer = pacer(&Pacing::new().gap(millis_of(10)).steered(true));
+    drop(goes(&pacer, &ENTRY, at(0)));
+    let mut waiting = [(); 3].map(|()| Waiting::new(&pacer, &ENTRY, at(1)));
+    for (now, rings) in [(2, [1, 1, 1]), (4, [2, 1, 1]), (6, [3, 1, 1])] {
+        for one in &mut waiting {
+            assert!(one.sleeps(at(now - 1)) > at(now));
+        }
+        pacer.steer(&[left(0, Duration::from_secs(60))], at(0), at(now));
+        assert_eq!([0, 1, 2].map(|place: usize| waiting[place].rings()), rings);
+    }
+}
+
 /// A hostile reset, years ahead, holds for as long as a cool-down might.
 #[test]
 fn a_reset_in_years_is_bounded() {
