@@ -87,15 +87,19 @@ impl Booking {
 impl Drop for Booking {
     #[inline]
     fn drop(&mut self) {
-        if self.held || self.counted && !self.pacer.lock().ended_alone() {
+        if self.held || self.counted {
             self.end();
         }
     }
 }
 
 impl Booking {
-    #[cold]
+    // Not within the drop of every attempt that is not counted.
+    #[inline(never)]
     fn end(&self) {
+        if !self.held && self.pacer.lock().ended_alone() {
+            return;
+        }
         self.pacer.with(|state| {
             if self.held {
                 state.release(self.cost, None);
