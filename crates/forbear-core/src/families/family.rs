@@ -13,7 +13,7 @@ pub struct Family {
     pub(super) suffixes: Vec<String>,
     pub(super) routes: Vec<(String, String)>,
     pub(super) gate: GateSettings,
-    pub(super) pacing: Option<Pacing>,
+    pub(super) pacing: Option<Box<Pacing>>,
     pub(super) dialect: Dialect,
     pub(super) partition_header: Option<String>,
     pub(super) per_partition: bool,
@@ -86,7 +86,7 @@ impl Family {
     /// of this process together.
     #[must_use]
     pub fn pacing(mut self, pacing: Pacing) -> Self {
-        self.pacing = Some(pacing);
+        self.pacing = Some(Box::new(pacing));
         self
     }
 

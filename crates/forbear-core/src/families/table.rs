@@ -118,7 +118,7 @@ impl Table {
             Some(member) => Arc::clone(&member.gate),
             None => {
                 let gate = Gate::heard(name.as_str(), Arc::new(gate.clone()), Some(Arc::clone(listeners)));
-                gate.pace(pacing.as_ref());
+                gate.pace(pacing.as_deref());
                 gate
             }
         };
