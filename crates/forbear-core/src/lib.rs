@@ -10,6 +10,7 @@
 //! | [`presets`] | vendors that are known |
 //! | [`coding`] | what a coded body says |
 //! | [`gate`] | whether a family may be called now, and what its answers mean |
+//! | [`pacing`] | when an attempt may go, before any signal arrives |
 //! | [`families`] | which family a request belongs to |
 //! | [`budget`] | how long a logical request may take |
 //! | [`deadlines`] | until when a URL is to be left alone |
@@ -26,6 +27,7 @@ pub mod gate;
 pub mod health;
 mod host;
 mod living;
+pub mod pacing;
 pub mod partition;
 pub mod presets;
 pub mod retry;

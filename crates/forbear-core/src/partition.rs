@@ -24,6 +24,11 @@ impl Partition {
         Self::hash(&('r', path))
     }
 
+    /// Who names itself so, within one process.
+    pub(crate) fn of_caller(key: &[u8]) -> Self {
+        Self::hash(&('c', key))
+    }
+
     /// A method and a path as [`Signal`](crate::signal::Signal)s of a bucket are learned by: a segment that is a number or an
     /// identifier is like any other.
     #[must_use]

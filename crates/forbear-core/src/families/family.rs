@@ -3,6 +3,7 @@ use std::fmt;
 
 use crate::dialect::Dialect;
 use crate::gate::{GateSettings, Ladder};
+use crate::pacing::Pacing;
 
 /// The routes of one vendor that share a limit.
 #[derive(Debug, Clone)]
@@ -12,6 +13,7 @@ pub struct Family {
     pub(super) suffixes: Vec<String>,
     pub(super) routes: Vec<(String, String)>,
     pub(super) gate: GateSettings,
+    pub(super) pacing: Option<Box<Pacing>>,
     pub(super) dialect: Dialect,
     pub(super) partition_header: Option<String>,
     pub(super) per_partition: bool,
@@ -27,6 +29,7 @@ impl Family {
             suffixes: Vec::new(),
             routes: Vec::new(),
             gate: GateSettings::registered(),
+            pacing: None,
             dialect: Dialect::standard(),
             partition_header: None,
             per_partition: false,
@@ -76,6 +79,14 @@ impl Family {
     #[must_use]
     pub fn gate(mut self, settings: GateSettings) -> Self {
         self.gate = settings;
+        self
+    }
+
+    /// How it is called before any signal arrives (as fast as its callers like). The limits hold for all its routes and callers
+    /// of this process together.
+    #[must_use]
+    pub fn pacing(mut self, pacing: Pacing) -> Self {
+        self.pacing = Some(Box::new(pacing));
         self
     }
 

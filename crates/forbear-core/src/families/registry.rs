@@ -351,6 +351,7 @@ impl Registry {
         for (family, member) in next.families.iter().zip(&table.members) {
             if before.named(&family.name).is_some() {
                 member.gate.configure(&Arc::new(family.gate.clone()));
+                member.gate.pace(family.pacing.as_deref());
             }
         }
         let table = Arc::new(table);

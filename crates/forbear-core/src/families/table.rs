@@ -75,13 +75,16 @@ impl Table {
         family: &Family,
         (before, listeners): (&Self, &Arc<Listeners>),
     ) -> Result<(), String> {
-        let Family { name, hosts, suffixes, routes, gate, dialect, partition_header, per_partition } = family;
+        let Family { name, hosts, suffixes, routes, gate, pacing, dialect, .. } = family;
         let at = self.members.len();
         check::name(name)?;
         if self.names.contains_key(name.as_str()) {
             return Err("is there twice; give every family a name of its own".into());
         }
         gate.check().map_err(|(key, why)| format!("{key} is {why}"))?;
+        if let Some(pacing) = pacing {
+            pacing.check().map_err(|(key, why)| format!("{key} is {why}"))?;
+        }
         for host in hosts {
             let host = check::host(host)?;
             own(owners, format!("host {host:?}"), name)?;
@@ -113,15 +116,19 @@ impl Table {
         }
         let gate = match before.named(name) {
             Some(member) => Arc::clone(&member.gate),
-            None => Gate::heard(name.as_str(), Arc::new(gate.clone()), Some(Arc::clone(listeners))),
+            None => {
+                let gate = Gate::heard(name.as_str(), Arc::new(gate.clone()), Some(Arc::clone(listeners)));
+                gate.pace(pacing.as_deref());
+                gate
+            }
         };
-        let partition_header = partition_header.as_deref().map(check::header).transpose()?;
+        let partition_header = family.partition_header.as_deref().map(check::header).transpose()?;
         let dialect = dialect.clone();
         self.members.push(Arc::new(Member {
             gate,
             dialect,
             partition_header,
-            per_partition: *per_partition,
+            per_partition: family.per_partition,
             automatic: false,
         }));
         self.names.insert(name.as_str().into(), at);

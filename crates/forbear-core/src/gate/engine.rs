@@ -2,6 +2,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::living::{Id, Living};
+use crate::pacing::Pacer;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, of_the_process};
 use crate::time::Monotonic;
@@ -40,6 +41,8 @@ pub struct Gate {
     listeners: Option<Arc<Listeners>>,
     pub(super) partitions: OnceLock<Box<Partitions>>,
     pub(super) buckets: Buckets,
+    /// The pacing of its family, once it had any.
+    pub(super) pacer: OnceLock<Arc<Pacer>>,
     /// A bit for each route that was refused of late.
     pub(super) suspects: AtomicU64,
     /// Keeps what it did when it is gone.
@@ -95,7 +98,11 @@ impl Gate {
         let (settings, pause) = (Arc::clone(&state.settings), state.pause.of_part());
         drop(state);
         let reports = (family.listeners.clone(), family.account.clone());
-        Self::make(Arc::clone(&family.name), Some(label.into()), settings, reports, pause)
+        let part = Self::make(Arc::clone(&family.name), Some(label.into()), settings, reports, pause);
+        if let Some(pacer) = family.pacer.get() {
+            let _ = part.pacer.set(Arc::clone(pacer));
+        }
+        part
     }
 
     fn make(
@@ -112,6 +119,7 @@ impl Gate {
             listeners,
             partitions: OnceLock::new(),
             buckets: Buckets::default(),
+            pacer: OnceLock::new(),
             suspects: AtomicU64::new(0),
             account,
             word: AtomicU64::new(word(!pause.is_on(), 0, 0)),
@@ -242,7 +250,7 @@ impl Gate {
     /// Takes the outcome of an admitted attempt.
     #[must_use]
     pub fn observe(&self, ticket: &Ticket, outcome: Outcome<'_>, now: Monotonic) -> Observed {
-        let outcome = outcome.weighed();
+        let outcome = self.steered(ticket, outcome.weighed(), now);
         let served = match outcome {
             Outcome::Bad(..) => Some(self.served(ticket.age(), now)),
             _ => None,
@@ -298,7 +306,10 @@ impl Gate {
         let mut state = self.lock();
         let answer = with(&mut state);
         let open = matches!(state.phase, Phase::Open) && !state.pause.is_on();
-        self.word.store(word(open, state.epoch, state.generation), Ordering::Release);
+        let word = word(open, state.epoch, state.generation);
+        // Written under the lock alone.
+        let closed = !open && self.word.load(Ordering::Relaxed) != word;
+        self.word.store(word, Ordering::Release);
         self.publish_routes(&state);
         let events = std::mem::take(&mut state.events);
         let wakers = std::mem::take(&mut state.wakers);
@@ -308,6 +319,9 @@ impl Gate {
             waker.wake();
         }
         drop(spent);
+        if closed {
+            self.empty_pacing();
+        }
         (answer, events)
     }
 

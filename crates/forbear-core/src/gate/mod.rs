@@ -25,10 +25,12 @@ mod inherit;
 mod ladder;
 mod learned;
 mod listen;
+mod look;
 mod merge;
 #[cfg(all(test, forbear_loom))]
 mod models;
 mod operator;
+mod pacing;
 mod partitions;
 mod pause;
 mod place;

@@ -125,6 +125,7 @@ impl Gate {
             state.wake_all(now);
         });
         self.tell_parts(now);
+        self.empty_pacing();
         events
     }
 
@@ -156,6 +157,7 @@ impl Gate {
             }
         });
         self.tell_parts(now);
+        self.empty_pacing();
     }
 
     fn act(

@@ -28,7 +28,8 @@ impl Listeners {
                 state.wake_all(now);
                 state.queue.len()
             });
-            waiting = waiting.saturating_add(waited);
+            let paced = gate.shut_down_pacing(now);
+            waiting = waiting.saturating_add(waited).saturating_add(paced);
         }
         (!before).then_some(waiting)
     }

@@ -55,6 +55,9 @@ impl fmt::Display for FamilyHealth {
         if self.waiting > 0 {
             write!(f, "  {} waiting", self.waiting)?;
         }
+        if let Some(pacing) = self.pacing.as_ref().filter(|pacing| pacing.queued > 0) {
+            write!(f, "  {} queued", pacing.queued)?;
+        }
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! What an operator is shown.
 
 mod display;
+mod pacing;
 mod short;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use crate::gate::{Event, Gate, Operator, Phase, View};
 use crate::signal::{Class, Reason};
 use crate::time::Monotonic;
 
+pub use pacing::PacingHealth;
 pub use short::Short;
 
 /// A snapshot of all families. Its [`Display`](std::fmt::Display) is a line per family:
@@ -79,6 +81,9 @@ pub struct FamilyHealth {
     pub operator: Option<OperatorHealth>,
     /// Attempts per second that a recovering family is called at.
     pub pace: Option<f64>,
+    /// How it is paced before any signal arrives, where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<PacingHealth>,
     /// Callers that wait for it, or for a part of it.
     pub waiting: usize,
     /// Attempts admitted.
@@ -286,6 +291,7 @@ impl FamilyHealth {
             level: view.level,
             last_signal,
             pace: view.pace,
+            pacing: PacingHealth::of(gate, now),
             waiting: view.waiting,
             attempts: view.attempts,
             signals: view.signals,

@@ -3,6 +3,7 @@ use std::time::Duration;
 use crate::dialect::words::Words;
 use crate::dialect::{Dialect, InvalidDialect};
 use crate::families::Family;
+use crate::pacing::Pacing;
 use crate::signal::hint::go_duration;
 
 /// A known vendor.
@@ -107,6 +108,28 @@ impl Preset {
                 })
             })
             .collect()
+    }
+
+    /// The limits that it publishes and that were [verified](PublishedLimit::verified), as pacing; `None` where there are
+    /// none. They hold for the whole family, whatever each is counted for: safe where one credential is used, slower than need
+    /// be where there are several. Then [`Pacing::per_partition`] is for those. A vendor that counts weights or tokens needs each
+    /// attempt's [cost](crate::pacing::Entry::cost).
+    #[must_use]
+    pub fn pacing(&self) -> Option<Pacing> {
+        let limits = self.published().into_iter().filter(|limit| limit.verified);
+        limits.fold(None, |pacing, limit| {
+            Some(pacing.unwrap_or_default().at_most(limit.requests, limit.window))
+        })
+    }
+
+    /// The family, paced by the vendor's [verified limits](Self::pacing) where it has any. Not done by itself: what a vendor
+    /// publishes may be for another plan than yours.
+    #[must_use]
+    pub fn paced(&self) -> Family {
+        match self.pacing() {
+            Some(pacing) => self.family().pacing(pacing),
+            None => self.family(),
+        }
     }
 
     /// The file, to copy and change.

@@ -171,6 +171,12 @@ impl Signal {
         self
     }
 
+    /// Whether it says that too much is in flight: `Overloaded`, with a [reason](Reason::is_concurrency) of that kind.
+    #[must_use]
+    pub fn is_concurrency(&self) -> bool {
+        self.class == Class::Overloaded && self.reason.is_concurrency()
+    }
+
     /// The same signal with another scope.
     #[must_use]
     pub fn scope(mut self, scope: Scope) -> Self {

@@ -10,6 +10,10 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Reason(Cow<'static, str>);
 
+/// The codes that tell of too much in flight, beside all that end in `-concurrency`.
+const CONCURRENCY: [&str; 4] =
+    ["inflight_limit", "oldest_inflight_age", "router_inflight_limit", "durable_object_overloaded"];
+
 impl Reason {
     /// The most bytes a reason holds.
     pub const MAX: usize = 64;
@@ -42,6 +46,12 @@ impl Reason {
             529 => Self::from_static("status-529"),
             other => Self(Cow::Owned(format!("status-{other}"))),
         }
+    }
+
+    /// Whether it tells of too much in flight: `inflight_limit` and its like, and all that end in `-concurrency`.
+    #[must_use]
+    pub fn is_concurrency(&self) -> bool {
+        CONCURRENCY.contains(&self.as_str()) || self.as_str().ends_with("-concurrency")
     }
 
     /// The code.

@@ -26,10 +26,6 @@ use super::{Quota, Reading, Verdict};
 use crate::signal::hint::Receipt;
 use crate::signal::{Class, Delay, Evidence, Reason, Scope, Signal, clean};
 
-/// The reason codes that tell of too much in flight, beside all that end in `-concurrency`.
-const CONCURRENCY: [&str; 4] =
-    ["inflight_limit", "oldest_inflight_age", "router_inflight_limit", "durable_object_overloaded"];
-
 /// Reads a response: its head alone, or, with a `body`, all of it anew.
 pub(super) fn read(
     rules: &Rules,
@@ -184,7 +180,7 @@ fn by_default(status: StatusCode, found: Option<&Found>, quotas: &[Quota]) -> Re
 }
 
 fn by_length(rules: &Rules, reason: &Reason, delay: Option<Delay>) -> Class {
-    if CONCURRENCY.contains(&reason.as_str()) || reason.as_str().ends_with("-concurrency") {
+    if reason.is_concurrency() {
         return Class::Overloaded;
     }
     match (rules.exhausted_beyond, delay) {
