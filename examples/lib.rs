@@ -27,6 +27,11 @@ struct Guard;
 #[doc = include_str!("../docs/clients.md")]
 struct Clients;
 
+/// The guide's axum server holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/axum.md")]
+struct Axum;
+
 /// What the guide tells those who come from something else holds.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/coming-from.md")]

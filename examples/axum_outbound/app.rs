@@ -6,17 +6,17 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
-use forbear::{Families, Vendor, body::Replay};
-use http::Request;
+use forbear::axum::{InboundBudgetLayer, RefusalResponseLayer};
+use forbear::{Error, Families, Vendor, body::Replay};
+use http::{Request, StatusCode};
 use http_body_util::Empty;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
-
-use super::refusal::{Refused, limited};
+use tower::ServiceBuilder;
 
 /// What handlers need to call the vendor. Cheap to clone; clones share its families.
 #[derive(Clone)]
@@ -24,14 +24,15 @@ pub struct Outbound {
     vendor: Vendor<Client<HttpConnector, Replay<Empty<Bytes>>>>,
     families: Families,
     base: String,
+    budget: Duration,
 }
 
 impl Outbound {
-    /// Calls the vendor at `base`, each logical request within `budget`.
+    /// Calls the vendor at `base`. All calls of one handler are done within `budget`, or within what its caller waits.
     #[must_use]
     pub fn new(families: Families, base: String, budget: Duration) -> Self {
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { vendor: forbear::stack(&families).budget(budget).service(client), families, base }
+        Self { vendor: forbear::stack(&families).budget(budget).service(client), families, base, budget }
     }
 }
 
@@ -55,21 +56,25 @@ pub async fn serve(
 
 /// `/quote/{symbol}` asks the vendor; `/health` says how the vendor is, and never fails because of it.
 pub fn app(outbound: Outbound) -> Router {
-    Router::new().route("/quote/{symbol}", get(quote)).route("/health", get(health)).with_state(outbound)
+    let layers = ServiceBuilder::new()
+        .layer(InboundBudgetLayer::new(outbound.budget))
+        .layer(RefusalResponseLayer::new());
+    Router::new()
+        .route("/quote/{symbol}", get(quote))
+        .route("/health", get(health))
+        .with_state(outbound)
+        .layer(layers)
 }
 
-async fn quote(State(outbound): State<Outbound>, Path(symbol): Path<String>) -> Result<Response, Refused> {
+/// What the vendor said is handed on; a refusal, and the vendor's own 429, become 503 with `Retry-After`.
+async fn quote(State(outbound): State<Outbound>, Path(symbol): Path<String>) -> Result<Response, Error> {
     if !is_symbol(&symbol) {
-        return Err(Refused::caller("a symbol is letters, digits, dots and dashes"));
+        let why = "a symbol is letters, digits, dots and dashes";
+        return Ok((StatusCode::BAD_REQUEST, why).into_response());
     }
     let url = format!("{}/{symbol}", outbound.base.trim_end_matches('/'));
-    let request = Request::get(url).body(Empty::new()).map_err(Refused::client)?;
-    let answer = outbound.vendor.send(request).await?;
-    // The vendor limits this server, not the server its caller.
-    match limited(&answer) {
-        Some(refused) => Err(refused),
-        None => Ok(answer.map(Body::new)),
-    }
+    let request = Request::get(url).body(Empty::new()).map_err(Error::from_inner)?;
+    Ok(outbound.vendor.send(request).await?.map(Body::new))
 }
 
 /// A path parameter is decoded: unchecked, it could hold a `/` or `?` and name something else at the vendor.

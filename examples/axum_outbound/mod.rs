@@ -1,9 +1,8 @@
-//! An axum server whose handlers call a vendor through one shared stack.
+//! An axum server whose handlers call a vendor through one shared stack, within what their callers wait.
 //!
 //! [`app`] is the server, and [`serve`] serves it until it is told to stop. [`run`] starts it beside a vendor that says 429, calls it, and returns what its callers saw.
 
 mod app;
-mod refusal;
 
 use std::fmt;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use forbear::{Families, Family};
 use forbear_mock::{MockVendor, reply};
+use http::Request;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
@@ -55,6 +55,7 @@ pub async fn run() -> Result<Vec<Seen>, BoxError> {
     let vendor = MockVendor::start()
         .await
         .script(reply(200).body("7.25"))
+        .route("/slow", reply(200).delay(Duration::from_secs(60)))
         .route("/busy", [reply(429).retry_after(1), reply(200).body("8.50")])
         .route("/closed", [reply(429).retry_after(120)]);
     let families = Families::builder().family(Family::new("quotes").host(vendor.authority())).build()?;
@@ -69,9 +70,21 @@ pub async fn run() -> Result<Vec<Seen>, BoxError> {
 
     let caller = Client::builder(TokioExecutor::new()).build_http();
     let mut seen = Vec::new();
-    // The second is told 429 and waits; the third is told more than its three seconds; the fourth meets the cool-down.
-    for path in ["/quote/acme", "/quote/busy", "/quote/closed", "/quote/acme", "/health"] {
-        seen.push(ask(&caller, format!("http://{server}{path}"), path, &vendor).await?);
+    // The second is told 429 and waits; the third's caller is in a hurry; the fourth is told more than its three seconds;
+    // the fifth meets the cool-down.
+    for (path, patience) in [
+        ("/quote/acme", None),
+        ("/quote/busy", None),
+        ("/quote/slow", Some("300")),
+        ("/quote/closed", None),
+        ("/quote/acme", None),
+        ("/health", None),
+    ] {
+        let mut request = Request::get(format!("http://{server}{path}"));
+        if let Some(milliseconds) = patience {
+            request = request.header("x-request-timeout-ms", milliseconds);
+        }
+        seen.push(ask(&caller, request.body(Empty::new())?, path, &vendor).await?);
     }
     drop(caller);
     drop(stop);
@@ -81,12 +94,12 @@ pub async fn run() -> Result<Vec<Seen>, BoxError> {
 
 async fn ask(
     caller: &Client<HttpConnector, Empty<Bytes>>,
-    url: String,
+    request: Request<Empty<Bytes>>,
     path: &'static str,
     vendor: &MockVendor,
 ) -> Result<Seen, BoxError> {
     let start = Instant::now();
-    let answer = caller.get(url.parse()?).await?;
+    let answer = caller.request(request).await?;
     let took = start.elapsed();
     let retry_after =
         answer.headers().get("retry-after").map(|value| value.to_str()?.parse().map_err(BoxError::from));

@@ -117,7 +117,8 @@
 //! | [`Client`](Error::Client) | perhaps | the client's own error, as `source` |
 //!
 //! A limited response whose wait does not fit is not an error: it is returned as the vendor sent it, with a [`Signal`].
-//! [`error`] shows a server that turns all of these into answers of its own.
+//! [`error`] shows a server that turns all of these into answers of its own; the feature `server` has layers for it, the module
+//! `refusal`, and for a budget from what a server's own caller waits, the module `inbound`.
 //!
 //! # Features
 //!
@@ -128,6 +129,8 @@
 //! | `cooldown` | yes | [`cooldown`] |
 //! | `decompression` | yes | reads the reason in a limited answer that is coded with gzip, deflate, br or zstd; without it such a body is left unread, and what only it says is missed in silence |
 //! | `metrics` | no | counters and gauges through the `metrics` facade, see `Families::metrics` |
+//! | `server` | no | for servers that call vendors: `InboundBudgetLayer`, and `RefusalResponseLayer` which answers their callers |
+//! | `axum` | no | the same in axum's types: `forbear::Error` as a response, an extractor |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after` and `cooldown` are on.
@@ -146,6 +149,13 @@ pub mod retry_after;
 
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 pub mod run;
+
+#[cfg(feature = "axum")]
+pub mod axum;
+#[cfg(feature = "server")]
+pub mod inbound;
+#[cfg(feature = "server")]
+pub mod refusal;
 
 #[cfg(any(feature = "retry-after", feature = "cooldown"))]
 mod beneath;
@@ -186,6 +196,10 @@ pub use budget::Budget;
 pub use budget::{BudgetLayer, BudgetService};
 #[cfg(feature = "cooldown")]
 pub use cooldown::{FamilyCooldownLayer, FamilyCooldownService};
+#[cfg(feature = "server")]
+pub use inbound::{InboundBudgetLayer, InboundBudgetService};
+#[cfg(feature = "server")]
+pub use refusal::{Refusal, RefusalResponseLayer, RefusalResponseService};
 #[cfg(feature = "retry-after")]
 pub use retry_after::{RetryAfterLayer, RetryAfterService};
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]

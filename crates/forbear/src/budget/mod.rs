@@ -59,8 +59,10 @@ pub(crate) mod scope;
 mod service;
 
 pub use extension::Budget;
+#[cfg(any(feature = "retry-after", feature = "cooldown", feature = "axum"))]
+pub(crate) use extension::effective;
 #[cfg(any(feature = "retry-after", feature = "cooldown"))]
-pub(crate) use extension::{effective, out_of_attempts};
+pub(crate) use extension::out_of_attempts;
 #[cfg(feature = "budget")]
 pub use future::BudgetFuture;
 #[cfg(feature = "budget")]

@@ -34,6 +34,8 @@ pub(super) struct Spending {
     entering: bool,
     /// An attempt met a signal, which lies in [`LAST_SIGNAL`].
     saw: bool,
+    /// It is an inbound request's: the logical requests inside it are many, and only share its deadline.
+    shared: bool,
 }
 
 const NOTHING: Spending = Spending {
@@ -46,6 +48,7 @@ const NOTHING: Spending = Spending {
     recorded: false,
     entering: false,
     saw: false,
+    shared: false,
 };
 
 thread_local! {
@@ -86,16 +89,24 @@ impl Scope {
         scope
     }
 
+    /// The deadline that all logical requests of one inbound request share. None of them is known to be the same one.
+    #[cfg(feature = "server")]
+    pub(crate) fn shared(entered: Monotonic, budget: Budget) -> Self {
+        let mut scope = Self::entered_at(entered, budget);
+        scope.spending.shared = true;
+        scope
+    }
+
     /// Puts it in scope until the guard is dropped, nested in what is in scope already.
     #[inline]
-    pub(super) fn enter(&mut self) -> Entered<'_> {
+    pub(crate) fn enter(&mut self) -> Entered<'_> {
         let outer = CURRENT.get();
         if outer.present {
             let inside = &mut self.spending;
             inside.deadline = inside.deadline.min(outer.deadline);
             self.own_left = inside.left;
             inside.left = inside.left.min(outer.left);
-            inside.recorded |= outer.recorded;
+            inside.recorded |= outer.recorded && !outer.shared;
         }
         if self.last_signal.is_some() {
             self.spending.saw = true;
@@ -125,7 +136,7 @@ impl Scope {
 }
 
 /// Takes the budget out of scope again, also when a panic passes through.
-pub(super) struct Entered<'a> {
+pub(crate) struct Entered<'a> {
     scope: &'a mut Scope,
     outer: Spending,
 }
@@ -160,7 +171,7 @@ impl Entered<'_> {
                     *left = left.saturating_sub(sent).saturating_add(refused);
                 }
             }
-            outer.recorded |= inside.recorded;
+            outer.recorded |= inside.recorded && !outer.shared;
         }
         if inside.saw {
             let last = swap_last_signal(None);
@@ -196,7 +207,14 @@ pub(crate) fn budget() -> Budget {
 /// When the logical request in scope entered.
 pub(crate) fn entered() -> Option<Monotonic> {
     let current = CURRENT.get();
-    current.present.then_some(current.entered)
+    (current.present && !current.shared).then_some(current.entered)
+}
+
+/// When the inbound request in scope entered, and how many attempts its logical requests have sent.
+#[cfg(feature = "server")]
+pub(crate) fn inbound() -> Option<(Monotonic, u32)> {
+    let current = CURRENT.get();
+    current.present.then_some((current.entered, current.attempts))
 }
 
 /// When the logical request in scope entered, where it enters right now: the clock was just read.
@@ -209,7 +227,7 @@ pub(crate) fn entering() -> Option<Monotonic> {
 /// How many attempts the logical request in scope has sent.
 pub(crate) fn attempts() -> Option<u32> {
     let current = CURRENT.get();
-    current.present.then_some(current.attempts)
+    (current.present && !current.shared).then_some(current.attempts)
 }
 
 /// Whether another attempt is left.
@@ -236,7 +254,7 @@ pub(crate) fn last_signal() -> Option<Arc<Signal>> {
 
 /// Notes that the logical request records a deadline; whether it did so before. `None` where it is not known.
 pub(crate) fn records() -> Option<bool> {
-    with(|spending| std::mem::replace(&mut spending.recorded, true))
+    with(|spending| !spending.shared && std::mem::replace(&mut spending.recorded, true))
 }
 
 #[cfg(test)]
@@ -308,6 +326,26 @@ mod tests {
         let _poll = scope.enter();
         assert_eq!(entering(), None);
         assert_eq!(super::entered(), Some(entered));
+    }
+
+    /// What one logical request of a handler recorded, and when it entered, says nothing of the next.
+    #[cfg(feature = "server")]
+    #[test]
+    fn logical_requests_in_an_inbound_one_share_its_deadline_alone() {
+        let entered = Monotonic::ORIGIN.after(Duration::from_secs(3));
+        let mut inbound = Scope::shared(Monotonic::ORIGIN, until(10));
+        let _inbound = inbound.enter();
+        assert_eq!((super::entered(), attempts(), entering()), (None, None, None));
+        assert_eq!((records(), records()), (Some(false), Some(false)));
+        for _ in 0..2 {
+            let mut outbound = Scope::new(entered, until(20));
+            let _outbound = outbound.enter();
+            assert_eq!((budget(), super::entered(), attempts()), (until(10), Some(entered), Some(0)));
+            assert_eq!((records(), records()), (Some(false), Some(true)));
+            assert!(Attempt::default().count());
+            assert_eq!(attempts(), Some(1));
+        }
+        assert_eq!(super::inbound(), Some((Monotonic::ORIGIN, 2)));
     }
 
     #[test]

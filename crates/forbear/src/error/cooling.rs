@@ -88,6 +88,10 @@ impl Cooling {
         self.0.retry_at
     }
 
+    pub(crate) fn shared_family(&self) -> Arc<str> {
+        Arc::clone(&self.0.family)
+    }
+
     pub(crate) fn wait(&self) -> Option<&Wait> {
         self.0.wait.as_ref()
     }

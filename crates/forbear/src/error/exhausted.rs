@@ -3,7 +3,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forbear_core::health::Short;
-use forbear_core::signal::Signal;
+use forbear_core::signal::{Reason, Signal};
+use forbear_core::time::Monotonic;
+use tokio::time::Instant;
+
+use super::Cooling;
+use crate::clock;
 
 /// A logical request whose budget is spent.
 #[derive(Debug, Clone)]
@@ -15,6 +20,15 @@ struct Inner {
     spent: Duration,
     attempts: u32,
     last_signal: Option<Arc<Signal>>,
+    refused: Option<Refused>,
+}
+
+/// The refusal that was not waited out.
+#[derive(Debug, Clone)]
+struct Refused {
+    family: Arc<str>,
+    retry_at: Option<Monotonic>,
+    reason: Reason,
 }
 
 /// Which part of a budget is spent.
@@ -33,7 +47,22 @@ pub enum Spent {
 
 impl BudgetExhausted {
     pub(crate) fn new(what: Spent, spent: Duration, attempts: u32, last_signal: Option<Arc<Signal>>) -> Self {
-        Self(Box::new(Inner { what, spent, attempts, last_signal }))
+        Self(Box::new(Inner { what, spent, attempts, last_signal, refused: None }))
+    }
+
+    /// The same, with the refusal that did not fit what was left.
+    pub(crate) fn refused_by(mut self, refusal: &Cooling) -> Self {
+        self.0.refused = Some(Refused {
+            family: refusal.shared_family(),
+            retry_at: refusal.known_retry_at(),
+            reason: refusal.reason().clone(),
+        });
+        self
+    }
+
+    /// Whether somebody said when the vendor is called again, or will be by another process.
+    pub(super) fn comes_back(&self) -> bool {
+        self.0.what == Spent::ShuttingDown || self.retry_at().is_some()
     }
 
     /// Which part of it is spent.
@@ -54,6 +83,45 @@ impl BudgetExhausted {
         self.0.attempts
     }
 
+    /// The family whose refusal did not fit what was left; `None` where no refusal ended it.
+    #[must_use]
+    pub fn family(&self) -> Option<&str> {
+        self.0.refused.as_ref().map(|refused| &*refused.family)
+    }
+
+    /// When that family may be called again; `None` where nobody knows, or no refusal ended it.
+    #[must_use]
+    pub fn retry_at(&self) -> Option<Instant> {
+        self.known_retry_at().map(clock::to_instant)
+    }
+
+    /// How long from now until that family may be called again, zero where that has passed.
+    #[must_use]
+    pub fn retry_in(&self) -> Option<Duration> {
+        self.known_retry_at().map(|at| at.since(clock::now()))
+    }
+
+    fn known_retry_at(&self) -> Option<Monotonic> {
+        self.0.refused.as_ref().and_then(|refused| refused.retry_at)
+    }
+
+    /// The reason of the refusal, else of the last signal, else which part is spent: `deadline`, `attempts`,
+    /// `next-wait`, `shutting-down`.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        let refused = self.0.refused.as_ref().map(|refused| &refused.reason);
+        let last = || self.0.last_signal.as_ref().map(|signal| &signal.reason);
+        refused.or_else(last).map_or(
+            match self.0.what {
+                Spent::Time => "deadline",
+                Spent::Attempts => "attempts",
+                Spent::NextWait => "next-wait",
+                Spent::ShuttingDown => "shutting-down",
+            },
+            Reason::as_str,
+        )
+    }
+
     /// The last signal with the full hint: that an attempt met, or that closed its family while it waited.
     #[must_use]
     pub fn last_signal(&self) -> Option<&Signal> {
@@ -63,7 +131,7 @@ impl BudgetExhausted {
 
 impl fmt::Display for BudgetExhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { what, spent, attempts, last_signal } = &*self.0;
+        let Inner { what, spent, attempts, last_signal, .. } = &*self.0;
         let what = match what {
             Spent::Time => "the deadline passed",
             Spent::Attempts => "no attempt is left",

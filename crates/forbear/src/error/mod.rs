@@ -1,7 +1,8 @@
 //! What can go wrong, for all layers.
 //!
 //! A server that cannot serve because its vendor is not called answers its own caller, with the time to come back.
-//! The vendor's own 429 is for this program, not for that caller, so it is translated too:
+//! The vendor's own 429 is for this program, not for that caller, so it is translated too. The feature `server` has a layer
+//! that does this for a whole server; by hand:
 //!
 //! ```
 //! use std::time::Duration;
@@ -15,11 +16,7 @@
 //!             Some(signal) => (StatusCode::SERVICE_UNAVAILABLE, signal.retry_in(), signal.reason.to_string()),
 //!             None => return Ok(response),
 //!         },
-//!         Err(error) => match &error {
-//!             Error::Cooling(cooling) => (StatusCode::SERVICE_UNAVAILABLE, cooling.retry_in(), error.to_string()),
-//!             Error::BudgetExhausted(_) => (StatusCode::GATEWAY_TIMEOUT, None, error.to_string()),
-//!             _ => (StatusCode::BAD_GATEWAY, None, error.to_string()),
-//!         },
+//!         Err(error) => (error.status(), error.retry_in(), error.reason().to_owned()),
 //!     };
 //!     let mut answer = Response::new(why);
 //!     *answer.status_mut() = status;
@@ -36,6 +33,7 @@
 
 mod cooling;
 mod exhausted;
+mod told;
 mod unknown;
 
 pub use cooling::Cooling;

@@ -172,14 +172,18 @@ impl Patience {
             RefusalCause::ShuttingDown => Spent::ShuttingDown,
             _ => Spent::NextWait,
         };
-        self.exhausted(what, now)
+        Error::BudgetExhausted(self.spent(what, now).refused_by(&refusal))
     }
 
     /// The budget is spent.
     pub(crate) fn exhausted(&self, what: Spent, now: Monotonic) -> Error {
+        Error::BudgetExhausted(self.spent(what, now))
+    }
+
+    fn spent(&self, what: Spent, now: Monotonic) -> BudgetExhausted {
         let entered = scope::entered().or(self.entered);
         let spent = entered.map(|entered| now.since(entered)).unwrap_or_default();
         let attempts = scope::attempts().unwrap_or_else(|| self.history.limited());
-        Error::BudgetExhausted(BudgetExhausted::new(what, spent, attempts, self.last_signal.clone()))
+        BudgetExhausted::new(what, spent, attempts, self.last_signal.clone())
     }
 }

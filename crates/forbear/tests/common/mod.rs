@@ -3,9 +3,11 @@
 
 mod client;
 mod cut;
+mod told;
 
 pub(crate) use client::{Act, Client, Failed, answer, fails, hangs, limited, panics, panics_in_call};
 pub(crate) use cut::{cut, cut_when_woken, poll_once};
+pub(crate) use told::Told;
 
 use std::time::Duration;
 
