@@ -26,6 +26,7 @@ mod shutdown;
 mod strikes;
 mod support;
 mod threads;
+mod times;
 mod waiting;
 mod wakers;
 mod window;
