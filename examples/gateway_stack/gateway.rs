@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::body::{Peeked, Replay};
-use forbear::{BudgetLayer, Error, Families, FamilyCooldownLayer, RetryAfterLayer, Stacked};
+use forbear::{
+    BudgetLayer, Error, Families, FamilyCooldownLayer, Paced, PacingLayer, RetryAfterLayer, Stacked,
+};
 use http::header::{HOST, HeaderValue, RETRY_AFTER};
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, StatusCode, Uri};
@@ -21,7 +23,7 @@ use tower::{ServiceBuilder, ServiceExt};
 use super::headers::strip;
 
 /// A vendor's body, passed on as it comes, or one of the gateway's own.
-type Body = Either<Peeked<Incoming>, Full<Bytes>>;
+type Body = Either<Paced<Peeked<Incoming>>, Full<Bytes>>;
 
 /// Passes requests on. Clones share the families and the connections.
 #[derive(Clone)]
@@ -37,6 +39,7 @@ impl Gateway {
         let vendors = ServiceBuilder::new()
             .layer(BudgetLayer::new(budget))
             .layer(RetryAfterLayer::new())
+            .layer(PacingLayer::new(families.clone()))
             .layer(FamilyCooldownLayer::new(families.clone()))
             .service(Client::builder(TokioExecutor::new()).build_http());
         Self { vendors, routes: Vec::new() }

@@ -1,0 +1,115 @@
+use std::task::{Context, Poll};
+
+use forbear_core::families::{FamilyName, Found, Snapshot};
+use forbear_core::pacing::{Entered, Entry, Pacer};
+use forbear_core::time::Monotonic;
+use http::{Request, Response};
+use http_body::Body;
+use tower_service::Service;
+
+use std::sync::Arc;
+
+use super::body::Paced;
+use super::booked::{Booked, Lesson};
+use super::future::PacingFuture;
+use super::layer::CostOf;
+use super::waiting::Waiting;
+use crate::body::BoxError;
+use crate::budget::scope;
+use crate::extensions::{Cost, Turn};
+use crate::{Error, clock, host};
+
+/// Spaces the attempts of each family. See the [module](super).
+#[derive(Debug, Clone)]
+pub struct PacingService<S> {
+    inner: S,
+    families: Snapshot,
+    cost_of: Option<CostOf>,
+}
+
+impl<S> PacingService<S> {
+    pub(super) const fn new(inner: S, families: Snapshot, cost_of: Option<CostOf>) -> Self {
+        Self { inner, families, cost_of }
+    }
+}
+
+impl<S, B, RB> Service<Request<B>> for PacingService<S>
+where
+    S: Service<Request<B>, Response = Response<RB>> + Clone,
+    S::Error: Into<BoxError>,
+    RB: Body,
+{
+    type Response = Response<Paced<RB>>;
+    type Error = Error;
+    type Future = PacingFuture<S, B, S::Future>;
+
+    #[inline]
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx).map_err(Error::from_inner)
+    }
+
+    #[inline]
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.families.refresh();
+        if !self.families.paces() {
+            return PacingFuture::sent(self.inner.call(request), None, None);
+        }
+        let host = host::of(request.uri(), request.headers());
+        let name = request.extensions().get::<FamilyName>();
+        let Found::Member(member) = self.families.find(request.uri(), host, name) else {
+            return PacingFuture::sent(self.inner.call(request), None, None);
+        };
+        let Some(pacer) = member.gate.pacer() else {
+            return PacingFuture::sent(self.inner.call(request), None, None);
+        };
+        let now = scope::entering().unwrap_or_else(clock::now);
+        let (request, cost) = cost(request, self.cost_of);
+        let learns = pacer.learns();
+        let further = learns && is_further(&request);
+        let lesson = learns.then(|| Lesson::of(&request, member));
+        let shadow = self.families.shadows();
+        let plain = !further && !shadow && !pacer.is_by_part() && member.gate.is_open();
+        if plain && let Some(booking) = pacer.go(cost, now) {
+            // Held before the call, so that a panic of the client ends it too.
+            let booked = Some(Booked::new(booking));
+            return PacingFuture::sent(self.inner.call(request), booked, lesson);
+        }
+        if shadow {
+            let booked = shadowed(pacer, Entry { further, ..Entry::new().cost(cost) }, now);
+            return PacingFuture::sent(self.inner.call(request), booked, lesson);
+        }
+        // Decided when first polled, since the budget is in scope then. The readied service goes along, a clone stays.
+        let member = Arc::clone(member);
+        let clone = self.inner.clone();
+        let service = std::mem::replace(&mut self.inner, clone);
+        PacingFuture::wait(Waiting::new(service, request, member, (cost, further)), lesson)
+    }
+}
+
+/// What is sent whatever the pacer says; it counts who would have waited, or been refused.
+#[cold]
+fn shadowed(pacer: &Arc<Pacer>, entry: Entry, now: Monotonic) -> Option<Booked> {
+    match pacer.enter(&entry, now) {
+        Entered::Go(booking) => Some(Booked::new(booking)),
+        Entered::Queued(_) | Entered::Refused(_) => None,
+    }
+}
+
+/// What a request costs: as it says itself, else as the layer reads it.
+#[inline]
+fn cost<B>(request: Request<B>, cost_of: Option<CostOf>) -> (Request<B>, u32) {
+    if let Some(cost) = request.extensions().get::<Cost>() {
+        let cost = cost.0;
+        return (request, cost);
+    }
+    let Some(cost_of) = cost_of else { return (request, 1) };
+    let (head, body) = request.into_parts();
+    let cost = cost_of(&head);
+    (Request::from_parts(head, body), cost)
+}
+
+/// Whether its logical request was sent before.
+fn is_further<B>(request: &Request<B>) -> bool {
+    let sent = scope::attempts().is_some_and(|attempts| attempts > 0);
+    sent || request.extensions().get::<Turn>().is_some_and(|turn| turn.sent)
+}
