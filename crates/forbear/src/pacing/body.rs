@@ -25,6 +25,12 @@ impl<RB: Body> Paced<RB> {
 }
 
 impl<RB> Paced<RB> {
+    /// The body of an attempt that nobody counts.
+    #[must_use]
+    pub const fn plain(body: RB) -> Self {
+        Self { body, booked: None }
+    }
+
     /// The body alone; its attempt is not counted as in flight any longer.
     pub fn into_inner(self) -> RB {
         self.body
