@@ -118,6 +118,7 @@ impl BudgetExhausted {
                 Spent::Time => "deadline",
                 Spent::Attempts => "attempts",
                 Spent::NextWait => "next-wait",
+                Spent::RetryQuota => "retry-quota",
                 Spent::ShuttingDown => "shutting-down",
             },
             Reason::as_str,

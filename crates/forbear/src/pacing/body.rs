@@ -19,7 +19,7 @@ pin_project! {
 impl<RB: Body> Paced<RB> {
     #[inline]
     pub(super) fn new(body: RB, booked: Option<Booked>) -> Self {
-        let booked = booked.filter(|_| !body.is_end_stream());
+        let booked = if booked.is_some() && body.is_end_stream() { None } else { booked };
         Self { body, booked }
     }
 }

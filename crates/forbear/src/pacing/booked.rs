@@ -13,6 +13,8 @@ use crate::extensions::{Signal, effective_uri};
 pub(crate) struct Booked {
     family: Option<Booking>,
     part: Option<Box<Booking>>,
+    /// What its answer teaches, where that is of interest.
+    lesson: Option<Box<Lesson>>,
     /// Whether anything may have been sent.
     pub(crate) sent: bool,
 }
@@ -20,12 +22,25 @@ pub(crate) struct Booked {
 impl Booked {
     #[inline]
     pub(crate) const fn new(family: Booking) -> Self {
-        Self { family: Some(family), part: None, sent: false }
+        Self { family: Some(family), part: None, lesson: None, sent: false }
     }
 
     pub(super) fn and(mut self, part: Option<Booking>) -> Self {
         self.part = part.map(Box::new);
         self
+    }
+
+    pub(super) fn learning(mut self, lesson: Option<Box<Lesson>>) -> Self {
+        self.lesson = lesson;
+        self
+    }
+
+    /// Learns from its answer.
+    #[inline]
+    pub(super) fn answered<RB>(&mut self, response: &Response<RB>) {
+        if let Some(lesson) = self.lesson.take() {
+            lesson.learn(response, self);
+        }
     }
 
     /// It has to wait for something else before it is sent.
@@ -92,7 +107,7 @@ impl Lesson {
 
     /// Tells the pacers of `booked` what an answer says of their vendor.
     #[cold]
-    pub(super) fn learn<RB>(&self, response: &Response<RB>, booked: &Booked) {
+    fn learn<RB>(&self, response: &Response<RB>, booked: &Booked) {
         // What another family answered says nothing about the one that was asked.
         if effective_uri(response).is_some_and(|uri| *uri != self.uri) {
             return;

@@ -8,7 +8,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::body::Paced;
-use super::booked::{Booked, Lesson};
+use super::booked::Booked;
 use super::waiting::Waiting;
 use crate::Error;
 use crate::body::BoxError;
@@ -21,7 +21,6 @@ pin_project! {
         #[pin]
         state: State<S, B, F>,
         booked: Option<Booked>,
-        lesson: Option<Box<Lesson>>,
     }
 }
 
@@ -38,12 +37,12 @@ pin_project! {
 
 impl<S, B, F> PacingFuture<S, B, F> {
     #[inline]
-    pub(super) const fn sent(attempt: F, booked: Option<Booked>, lesson: Option<Box<Lesson>>) -> Self {
-        Self { state: State::Sent { attempt }, booked, lesson }
+    pub(super) const fn sent(attempt: F, booked: Option<Booked>) -> Self {
+        Self { state: State::Sent { attempt }, booked }
     }
 
-    pub(super) fn wait(waiting: Waiting<S, B>, lesson: Option<Box<Lesson>>) -> Self {
-        Self { state: State::Wait { waiting: Box::new(waiting) }, booked: None, lesson }
+    pub(super) fn wait(waiting: Waiting<S, B>) -> Self {
+        Self { state: State::Wait { waiting: Box::new(waiting) }, booked: None }
     }
 }
 
@@ -72,11 +71,11 @@ where
                     }
                     let answer = ready!(attempt.poll(cx));
                     this.state.set(State::Done);
-                    let booked = this.booked.take();
+                    let mut booked = this.booked.take();
                     return Poll::Ready(match answer {
                         Ok(response) => {
-                            if let (Some(lesson), Some(booked)) = (this.lesson.take(), &booked) {
-                                lesson.learn(&response, booked);
+                            if let Some(booked) = &mut booked {
+                                booked.answered(&response);
                             }
                             Ok(response.map(|body| Paced::new(body, booked)))
                         }

@@ -1,13 +1,12 @@
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use forbear_core::families::{FamilyName, Found, Snapshot};
+use forbear_core::families::{FamilyName, Found, Member, Snapshot};
 use forbear_core::pacing::{Entered, Entry, Pacer};
 use forbear_core::time::Monotonic;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
-
-use std::sync::Arc;
 
 use super::body::Paced;
 use super::booked::{Booked, Lesson};
@@ -52,37 +51,61 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.families.refresh();
         if !self.families.paces() {
-            return PacingFuture::sent(self.inner.call(request), None, None);
+            return PacingFuture::sent(self.inner.call(request), None);
         }
         let host = host::of(request.uri(), request.headers());
         let name = request.extensions().get::<FamilyName>();
         let Found::Member(member) = self.families.find(request.uri(), host, name) else {
-            return PacingFuture::sent(self.inner.call(request), None, None);
+            return PacingFuture::sent(self.inner.call(request), None);
         };
         let Some(pacer) = member.gate.pacer() else {
-            return PacingFuture::sent(self.inner.call(request), None, None);
+            return PacingFuture::sent(self.inner.call(request), None);
+        };
+        let plain = !pacer.learns() && !pacer.is_by_part() && self.cost_of.is_none();
+        if plain && member.gate.is_open() && !self.families.shadows() {
+            let now = scope::entering().unwrap_or_else(clock::now);
+            if let Some(booking) = pacer.go(stated(&request).unwrap_or(1), now) {
+                // Held before the call, so that a panic of the client ends it too.
+                let booked = Some(Booked::new(booking));
+                return PacingFuture::sent(self.inner.call(request), booked);
+            }
+        }
+        let member = Arc::clone(member);
+        self.call_slowly(request, member)
+    }
+}
+
+impl<S> PacingService<S> {
+    /// What takes more than a look: something is to be learned or read, it has to wait, or nothing is refused.
+    #[cold]
+    fn call_slowly<B, RB>(&mut self, request: Request<B>, member: Arc<Member>) -> PacingFuture<S, B, S::Future>
+    where
+        S: Service<Request<B>, Response = Response<RB>> + Clone,
+    {
+        let Some(pacer) = member.gate.pacer() else {
+            return PacingFuture::sent(self.inner.call(request), None);
         };
         let now = scope::entering().unwrap_or_else(clock::now);
         let (request, cost) = cost(request, self.cost_of);
-        let learns = pacer.learns();
-        let further = learns && is_further(&request);
-        let lesson = learns.then(|| Lesson::of(&request, member));
-        let shadow = self.families.shadows();
-        let plain = !further && !shadow && !pacer.is_by_part() && member.gate.is_open();
-        if plain && let Some(booking) = pacer.go(cost, now) {
-            // Held before the call, so that a panic of the client ends it too.
-            let booked = Some(Booked::new(booking));
-            return PacingFuture::sent(self.inner.call(request), booked, lesson);
+        let further = pacer.learns() && is_further(&request);
+        let lesson = pacer.learns().then(|| Lesson::of(&request, &member));
+        if self.families.shadows() {
+            let entry = Entry { further, ..Entry::new().cost(cost) };
+            let booked = shadowed(pacer, entry, now).map(|booked| booked.learning(lesson));
+            return PacingFuture::sent(self.inner.call(request), booked);
         }
-        if shadow {
-            let booked = shadowed(pacer, Entry { further, ..Entry::new().cost(cost) }, now);
-            return PacingFuture::sent(self.inner.call(request), booked, lesson);
+        if !further
+            && !pacer.is_by_part()
+            && member.gate.is_open()
+            && let Some(booking) = pacer.go(cost, now)
+        {
+            let booked = Some(Booked::new(booking).learning(lesson));
+            return PacingFuture::sent(self.inner.call(request), booked);
         }
         // Decided when first polled, since the budget is in scope then. The readied service goes along, a clone stays.
-        let member = Arc::clone(member);
         let clone = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, clone);
-        PacingFuture::wait(Waiting::new(service, request, member, (cost, further)), lesson)
+        PacingFuture::wait(Waiting::new(service, request, member, (cost, further), lesson))
     }
 }
 
@@ -95,14 +118,16 @@ fn shadowed(pacer: &Arc<Pacer>, entry: Entry, now: Monotonic) -> Option<Booked> 
     }
 }
 
-/// What a request costs: as it says itself, else as the layer reads it.
+/// What a request says that it costs.
 #[inline]
+fn stated<B>(request: &Request<B>) -> Option<u32> {
+    request.extensions().get::<Cost>().map(|cost| cost.0)
+}
+
+/// What a request costs: as it says itself, else as the layer reads it.
 fn cost<B>(request: Request<B>, cost_of: Option<CostOf>) -> (Request<B>, u32) {
-    if let Some(cost) = request.extensions().get::<Cost>() {
-        let cost = cost.0;
-        return (request, cost);
-    }
-    let Some(cost_of) = cost_of else { return (request, 1) };
+    let stated = stated(&request);
+    let Some(cost_of) = cost_of.filter(|_| stated.is_none()) else { return (request, stated.unwrap_or(1)) };
     let (head, body) = request.into_parts();
     let cost = cost_of(&head);
     (Request::from_parts(head, body), cost)

@@ -8,7 +8,7 @@ use forbear_core::url::RedactedUrl;
 use http::Request;
 use tower_service::Service;
 
-use super::booked::Booked;
+use super::booked::{Booked, Lesson};
 use super::line::{Line, Refused};
 use crate::body::BoxError;
 use crate::budget::{self, scope};
@@ -27,6 +27,7 @@ pub(super) struct Waiting<S, B> {
     cost: u32,
     /// Whether its logical request was sent before.
     further: bool,
+    lesson: Option<Box<Lesson>>,
     stage: Stage,
 }
 
@@ -39,13 +40,15 @@ enum Stage {
 }
 
 impl<S, B> Waiting<S, B> {
-    pub(super) const fn new(
+    pub(super) fn new(
         service: S,
         request: Request<B>,
         member: Arc<Member>,
         (cost, further): (u32, bool),
+        lesson: Option<Box<Lesson>>,
     ) -> Self {
-        Self { service, ready: true, request: Some(request), member, cost, further, stage: Stage::Called }
+        let (request, stage) = (Some(request), Stage::Called);
+        Self { service, ready: true, request, member, cost, further, lesson, stage }
     }
 
     /// Ready when it was sent, or is refused.
@@ -92,6 +95,7 @@ impl<S, B> Waiting<S, B> {
                     if let Some(booked) = &mut booked {
                         booked.release(clock::now());
                     }
+                    let booked = booked.map(|booked| booked.learning(self.lesson.take()));
                     return Poll::Ready(Ok((self.service.call(request), booked)));
                 }
             }
