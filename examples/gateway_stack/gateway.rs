@@ -82,14 +82,17 @@ impl Gateway {
 /// What was not sent, or came to nothing.
 fn refused(error: &Error) -> Response<Body> {
     let status = match error {
-        Error::Cooling(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Cooling(_) | Error::Pacing(_) => StatusCode::SERVICE_UNAVAILABLE,
         Error::BudgetExhausted(_) => StatusCode::GATEWAY_TIMEOUT,
         _ => StatusCode::BAD_GATEWAY,
     };
     let mut response = own(status, error.to_string());
-    if let Error::Cooling(cooling) = error
-        && let Some(left) = cooling.retry_in()
-    {
+    let retry_in = match error {
+        Error::Cooling(cooling) => cooling.retry_in(),
+        Error::Pacing(paced) => paced.retry_in(),
+        _ => None,
+    };
+    if let Some(left) = retry_in {
         let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }

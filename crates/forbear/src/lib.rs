@@ -196,9 +196,7 @@ pub use families::{Changes, Families, FamiliesBuilder, Strike};
 pub use forbear_core::dialect::{self, Dialect, InvalidDialect};
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};
 pub use forbear_core::gate::{GateSettings, Ladder, Operator, Priority, RefusalCause};
-pub use forbear_core::health::{
-    FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth, PacingHealth,
-};
+pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth, PacingHealth};
 pub use forbear_core::pacing::{Caller, Pacing, PacingCause, RetryQuota};
 pub use forbear_core::partition::Partition;
 pub use forbear_core::presets;

@@ -7,7 +7,7 @@ pub struct PacingTotals {
     pub waited: u64,
     /// Times that the vendor's word made it slower: what is left, or a signal that too much is in flight.
     pub steered: u64,
-    refusals: [u64; PacingCause::ALL.len()],
+    pub(crate) refusals: [u64; PacingCause::ALL.len()],
 }
 
 impl PacingTotals {

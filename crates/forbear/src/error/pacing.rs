@@ -89,9 +89,14 @@ impl fmt::Display for PacingRefused {
                 write!(f, "{queued} attempts wait for their turn at {family}; try later, or send fewer")
             }
             PacingCause::TooLate => write!(f, "the turn at {family} comes after the deadline"),
-            PacingCause::NoQueue => write!(f, "{family} is paced, and this attempt does not wait for its turn"),
+            PacingCause::NoQueue => {
+                write!(f, "{family} is paced, and this attempt does not wait for its turn")
+            }
             PacingCause::Cost => {
-                write!(f, "the attempt costs more than {family} ever lets through at once; send less, or raise the limit")
+                write!(
+                    f,
+                    "the attempt costs more than {family} ever lets through at once; send less, or raise the limit"
+                )
             }
             PacingCause::RetryQuota => {
                 write!(f, "{family} has used up its retry quota; good answers fill it again")

@@ -50,10 +50,7 @@ impl<S> Layer<S> for PacingLayer {
     type Service = PacingService<S>;
 
     fn layer(&self, inner: S) -> PacingService<S> {
-        Mistake::look::<S>(
-            "PacingLayer",
-            &[&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &TWO_PACERS],
-        );
+        Mistake::look::<S>("PacingLayer", &[&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &TWO_PACERS]);
         PacingService::new(inner, self.families.0.snapshot(), self.cost_of)
     }
 }

@@ -78,7 +78,11 @@ where
 impl<S> PacingService<S> {
     /// What takes more than a look: something is to be learned or read, it has to wait, or nothing is refused.
     #[cold]
-    fn call_slowly<B, RB>(&mut self, request: Request<B>, member: Arc<Member>) -> PacingFuture<S, B, S::Future>
+    fn call_slowly<B, RB>(
+        &mut self,
+        request: Request<B>,
+        member: Arc<Member>,
+    ) -> PacingFuture<S, B, S::Future>
     where
         S: Service<Request<B>, Response = Response<RB>> + Clone,
     {

@@ -39,6 +39,9 @@ enum Stage {
     Turn(Option<Booked>),
 }
 
+/// The attempt, and what it holds.
+pub(super) type Sent<F> = (F, Option<Booked>);
+
 impl<S, B> Waiting<S, B> {
     pub(super) fn new(
         service: S,
@@ -52,7 +55,7 @@ impl<S, B> Waiting<S, B> {
     }
 
     /// Ready when it was sent, or is refused.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(S::Future, Option<Booked>), Error>>
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Sent<S::Future>, Error>>
     where
         S: Service<Request<B>> + Clone,
         S::Error: Into<BoxError>,

@@ -68,7 +68,8 @@ impl<M, F, C> Run<M, F, C> {
         now: Monotonic,
     ) -> Self {
         let (run, classify) = (Some(run), Some(classify));
-        let running = Running { state: State::Ask, gate, run, classify, patience: Patience::new(), booked: None };
+        let running =
+            Running { state: State::Ask, gate, run, classify, patience: Patience::new(), booked: None };
         Self { within: BudgetFuture::new(running, scope::Scope::entered_at(now, limits), grace) }
     }
 }
@@ -168,11 +169,7 @@ enum Asked {
     Line(Box<Line>),
 }
 
-fn ask(
-    gate: &FamilyGate,
-    patience: &mut Patience,
-    booked: &mut Option<Booked>,
-) -> Result<Asked, Error> {
+fn ask(gate: &FamilyGate, patience: &mut Patience, booked: &mut Option<Booked>) -> Result<Asked, Error> {
     let now = clock::now();
     let caller = gate.asks();
     // Used here, or given back.

@@ -1,7 +1,7 @@
 //! A wait ends with the budget, and one that does not fit is not begun.
 
 use forbear::{Budget, BudgetLayer, Error, Pacing, PacingCause};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tower::{Layer, ServiceExt};
 
 use crate::common::{Client, MS, SECOND, answer, get, hangs, with};
@@ -56,4 +56,23 @@ async fn without_a_budget_a_turn_is_waited_for_at_most_a_minute() {
     assert_eq!(sent, [true, true, false]);
     let refusal = answers.into_iter().find_map(refused).unwrap();
     assert_eq!(refusal.cause(), PacingCause::TooLate);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_ends_the_waits_and_what_needs_none_goes_on() {
+    let families = families(Pacing::new().gap(SECOND));
+    let service = gated(&families, Client::new([answer(200)]));
+    let start = Instant::now();
+    let sends = crowd::all((0..4).map(|_| service.clone().oneshot(get(URL))));
+    let shutdown = async {
+        sleep(1500 * MS).await;
+        families.shutdown();
+    };
+    let (answers, ()) = tokio::join!(sends, shutdown);
+    let causes: Vec<_> = answers.into_iter().filter_map(refused).map(|refused| refused.cause()).collect();
+    assert_eq!((causes, start.elapsed()), (vec![PacingCause::ShuttingDown; 2], 1500 * MS));
+    let refusal = refused(service.clone().oneshot(get(URL)).await).unwrap();
+    assert_eq!(refusal.cause(), PacingCause::ShuttingDown);
+    sleep(SECOND).await;
+    assert_eq!(service.oneshot(get(URL)).await.unwrap().status(), 200);
 }

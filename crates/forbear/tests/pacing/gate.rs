@@ -42,9 +42,7 @@ async fn what_the_gate_refuses_after_its_turn_costs_no_quota() {
     assert_eq!(service.clone().oneshot(get(URL)).await.unwrap().status(), 200);
     // Recovering: a few go; the others have their turn here, and none there.
     let answers = crowd::all((0..20).map(|_| service.clone().oneshot(with(get(URL), NoQueue)))).await;
-    let recovering = |answer: &Result<_, Error>| {
-        matches!(answer, Err(Error::Cooling(cooling)) if cooling.cause() == RefusalCause::Recovering)
-    };
+    let recovering = |answer: &Result<_, Error>| matches!(answer, Err(Error::Cooling(cooling)) if cooling.cause() == RefusalCause::Recovering);
     let refused = answers.iter().filter(|answer| recovering(answer)).count();
     let sent = answers.iter().filter(|answer| answer.is_ok()).count();
     assert!(sent < 4 && sent + refused == 20, "{answers:?}");
@@ -80,16 +78,17 @@ async fn a_strike_empties_the_queue() {
 async fn a_pause_empties_the_queue() {
     let families = families(Pacing::new().gap(SECOND));
     let service = gated(&families, Client::new([answer(200)]));
+    let start = Instant::now();
     let sends = crowd::all((0..5).map(|_| service.clone().oneshot(get(URL))));
     let pause = async {
         sleep(1500 * MS).await;
         families.pause("vendor", Operator::new("alice", "contract ended")).unwrap();
     };
     let (answers, ()) = tokio::join!(sends, pause);
-    let paused = |answer: &Result<_, Error>| {
-        matches!(answer, Err(Error::Cooling(cooling)) if cooling.cause() == RefusalCause::Paused)
-    };
+    let paused = |answer: &Result<_, Error>| matches!(answer, Err(Error::Cooling(cooling)) if cooling.cause() == RefusalCause::Paused);
     assert_eq!(answers.iter().filter(|answer| paused(answer)).count(), 3);
+    // At once, not when the turn of each would have come.
+    assert_eq!((start.elapsed(), paced(&families).queued), (1500 * MS, 0));
 }
 
 /// All wait for the vendor then, and are sent at the slower of both paces.

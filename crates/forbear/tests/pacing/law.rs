@@ -179,7 +179,8 @@ async fn configuration_edges_pacing_comes_and_goes_while_attempts_wait() {
 async fn shadow_mode_delays_nothing_and_counts_who_would_have_waited() {
     let families = families(Pacing::new().gap(10 * SECOND).queue(1));
     families.shadow(true);
-    let inner = service_fn(|_: Request<Sent>| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) });
+    let inner =
+        service_fn(|_: Request<Sent>| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) });
     let service = gated(&families, inner);
     let start = Instant::now();
     for _ in 0..5 {

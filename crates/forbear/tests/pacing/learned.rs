@@ -61,9 +61,9 @@ async fn the_quota_holds_without_a_budget() {
 #[tokio::test(start_paused = true)]
 async fn who_finds_the_token_gone_has_exhausted_its_budget() {
     let late = limited(429, 1).delay(SECOND);
-    let (families, client) =
-        (families(tenth()), Client::new([late, late, answer(200)]));
-    let service = BudgetLayer::new(60 * SECOND).layer(RetryAfterLayer::new().layer(gated(&families, client.clone())));
+    let (families, client) = (families(tenth()), Client::new([late, late, answer(200)]));
+    let service =
+        BudgetLayer::new(60 * SECOND).layer(RetryAfterLayer::new().layer(gated(&families, client.clone())));
     let answers = crowd::all((0..2).map(|_| service.clone().oneshot(get(URL)))).await;
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1, "{answers:?}");
     let error = answers.into_iter().find_map(Result::err).unwrap();

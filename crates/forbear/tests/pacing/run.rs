@@ -1,8 +1,9 @@
 //! What is not HTTP takes its turn in the same queue.
 
 use std::future::ready;
+use std::time::Duration;
 
-use forbear::{Class, Error, Families, FamilyGate, Pacing, PacingCause, Verdict, signal::Signal};
+use forbear::{Class, Error, Families, FamilyGate, Pacing, PacingCause, Partition, Verdict, signal::Signal};
 use tokio::time::{Instant, sleep};
 use tower::ServiceExt;
 
@@ -65,6 +66,22 @@ async fn a_run_that_may_not_queue_or_comes_too_late_is_refused() {
     assert!(start.elapsed() >= SECOND);
 }
 
+/// A run that its partition let go is counted there when its family lets it go.
+#[tokio::test(start_paused = true)]
+async fn runs_have_the_limits_of_their_partition_too() {
+    let each = Pacing::new().gap(3 * SECOND);
+    let families = crate::families(Pacing::new().gap(2 * SECOND).per_partition(each));
+    let start = Instant::now();
+    let runs = ["a", "b", "b"].map(|key| {
+        let gate = gate(&families).partition(Partition::of(key));
+        async move {
+            gate.run(|| sleep(MS), |()| Verdict::Good).await.unwrap();
+            start.elapsed() - MS
+        }
+    });
+    assert_eq!(crowd::all(runs).await, [Duration::ZERO, SECOND * 2, SECOND * 5]);
+}
+
 /// A run that met a signal empties the queue; who waited there waits for the vendor, and is run once.
 #[tokio::test(start_paused = true)]
 async fn a_strike_parks_the_runs_that_queued() {
@@ -82,7 +99,7 @@ async fn a_strike_parks_the_runs_that_queued() {
         }
     });
     let took = crowd::all(runs).await;
-    assert_eq!(took[..2], [0 * SECOND, SECOND]);
+    assert_eq!(took[..2], [Duration::ZERO, SECOND]);
     // In whatever order their jitter had them.
     let (one, other) = (took[2].min(took[3]), took[2].max(took[3]));
     assert!(one >= 11 * SECOND && other >= one + SECOND, "{took:?}");

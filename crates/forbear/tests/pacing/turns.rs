@@ -87,14 +87,14 @@ async fn no_queue_is_refused_at_once_and_no_wait_is_queued() {
     let _ = service.clone().oneshot(get(URL)).await.unwrap();
     sleep(400 * MS).await;
     let start = Instant::now();
-    let error = service
-        .clone()
-        .oneshot(with(get("http://u:p@vendor.test/b?key=1"), NoQueue))
-        .await
-        .unwrap_err();
+    let error =
+        service.clone().oneshot(with(get("http://u:p@vendor.test/b?key=1"), NoQueue)).await.unwrap_err();
     assert!(error.is_refusal());
     let refused = refused::<()>(Err(error)).unwrap();
-    assert_eq!((refused.family(), refused.cause(), refused.reason()), ("vendor", PacingCause::NoQueue, "no-queue"));
+    assert_eq!(
+        (refused.family(), refused.cause(), refused.reason()),
+        ("vendor", PacingCause::NoQueue, "no-queue")
+    );
     assert_eq!((refused.retry_in(), refused.queued()), (Some(600 * MS), 0));
     assert_eq!(refused.url().unwrap().as_str(), "http://vendor.test/b");
     assert_eq!(
@@ -114,6 +114,8 @@ async fn a_full_queue_refuses() {
     let answers = crowd::all((0..5).map(|_| service.clone().oneshot(get(URL)))).await;
     let refusals: Vec<_> = answers.into_iter().filter_map(refused).collect();
     assert_eq!(refusals.len(), 2);
-    assert!(refusals.iter().all(|refused| refused.cause() == PacingCause::QueueFull && refused.queued() == 2));
+    assert!(
+        refusals.iter().all(|refused| refused.cause() == PacingCause::QueueFull && refused.queued() == 2)
+    );
     assert_eq!((paced(&families).waited, paced(&families).queued), (2, 0));
 }

@@ -1,5 +1,7 @@
 //! Whose limits an attempt counts in, and what it costs there.
 
+use std::time::Duration;
+
 use forbear::{
     Cost, Families, Family, FamilyName, NoQueue, Pacing, PacingCause, PacingLayer, Partition, Unknown,
 };
@@ -105,7 +107,8 @@ async fn partitions_have_limits_for_themselves_within_those_of_the_family() {
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_its_family_counts_in_its_partition_when_it_goes() {
     let each = Pacing::new().gap(3 * SECOND);
-    let family = Family::new("vendor").host("vendor.test").pacing(Pacing::new().gap(2 * SECOND).per_partition(each));
+    let family =
+        Family::new("vendor").host("vendor.test").pacing(Pacing::new().gap(2 * SECOND).per_partition(each));
     let families = Families::builder().family(family).build().unwrap();
     let client = Client::new([answer(200)]);
     let service = gated(&families, client.clone());
@@ -118,7 +121,7 @@ async fn what_waits_for_its_family_counts_in_its_partition_when_it_goes() {
             start.elapsed()
         }
     });
-    assert_eq!(crowd::all(sends).await, [SECOND * 0, SECOND * 2, SECOND * 5]);
+    assert_eq!(crowd::all(sends).await, [Duration::ZERO, SECOND * 2, SECOND * 5]);
     assert_eq!(paced(&families).queued, 0);
     let _ = service;
 }
