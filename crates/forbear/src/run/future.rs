@@ -8,17 +8,17 @@ use forbear_core::budget::Budget as Limits;
 use forbear_core::dialect::Verdict;
 use forbear_core::gate::{Ask, Gate, Grant, Refusal};
 use forbear_core::pacing::{Entry, Pacer};
-use forbear_core::signal::Signal;
 use forbear_core::time::Monotonic;
 use pin_project_lite::pin_project;
 
 use super::FamilyGate;
-use crate::budget::{self, BudgetFuture, attempt, scope};
-use crate::cooldown::{self, Admitted};
+use super::begun::Begun;
+use crate::budget::{self, BudgetFuture, scope};
+use crate::cooldown;
 use crate::error::{Cooling, Spent};
 use crate::pacing::{Booked, Line, Refused};
 use crate::waiting::{Caller, Patience, Wait, Waited};
-use crate::whose::{Counted, Whose};
+use crate::whose::Whose;
 use crate::{Error, clock};
 
 pin_project! {
@@ -163,7 +163,7 @@ where
 }
 
 /// What came of asking the gate.
-enum Asked {
+pub(super) enum Asked {
     Go(Begun),
     Wait(Box<Wait>),
     Line(Box<Line>),
@@ -232,79 +232,6 @@ fn refused(
         return Err(Error::Cooling(cooling));
     }
     patience.refused(cooling, &gate.asks())
-}
-
-/// What runs, and what its output is charged to.
-struct Begun {
-    admitted: Admitted,
-    counted: Counted,
-    suspect: bool,
-    /// Where its family is paced: it is in flight until its output.
-    booked: Option<Booked>,
-}
-
-impl Begun {
-    /// Nobody let it through, and nobody is told what comes out.
-    fn unobserved(now: Monotonic) -> Self {
-        Self { admitted: Admitted::new(None, now), counted: Counted::default(), suspect: false, booked: None }
-    }
-
-    /// Counts it as an attempt of all budgets around it.
-    fn counted(self) -> Result<Asked, Error> {
-        if attempt::pass() { Ok(Asked::Go(self)) } else { Err(budget::out_of_attempts()) }
-    }
-
-    fn sent(&mut self) {
-        self.admitted.polled = true;
-        if let Some(booked) = &mut self.booked {
-            booked.sent = true;
-        }
-    }
-
-    /// Tells the family what came out.
-    fn settle(mut self, verdict: Verdict, gate: &FamilyGate) {
-        let route = gate.named();
-        match verdict {
-            Verdict::Bad(signal) => {
-                let signal = Arc::new(signal);
-                scope::saw(&signal);
-                self.limited(&signal, gate);
-            }
-            Verdict::Good => {
-                if let Some(gate) = self.admitted.gate().filter(|_| self.suspect) {
-                    gate.route_accepted(route);
-                }
-                self.admitted.settle(true);
-                if let Some(booked) = &self.booked {
-                    booked.good();
-                }
-            }
-            _ => self.admitted.settle(false),
-        }
-    }
-
-    fn limited(&mut self, signal: &Signal, gate: &FamilyGate) {
-        let (route, now) = (gate.named(), clock::now());
-        let part = |family: &Gate| self.counted.part(signal, family, route, now).filter(|_| !signal.aged);
-        match self.admitted.gate().map(|family| part(&family)) {
-            Some(Some(part)) => {
-                let _ = self.admitted.settle_partition(&part, signal, route);
-            }
-            Some(None) => {
-                let _ = self.admitted.settle_signal(signal, route);
-            }
-            // Its family is gone, and another may have its name by now: the vendor is the same.
-            None if self.admitted.was_admitted() => {
-                self.admitted.settle(false);
-                if let Ok(member) = gate.member(now) {
-                    let part = part(&member.gate);
-                    let struck = part.as_ref().unwrap_or(&member.gate);
-                    let _ = self.admitted.settle_partition(struck, signal, route);
-                }
-            }
-            None => {}
-        }
-    }
 }
 
 impl FamilyGate {

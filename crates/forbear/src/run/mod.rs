@@ -91,6 +91,7 @@
 //!
 //! [`Budget::current`]: crate::Budget::current
 
+mod begun;
 mod future;
 mod gate;
 
