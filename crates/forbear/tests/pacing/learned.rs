@@ -69,6 +69,7 @@ async fn who_finds_the_token_gone_has_exhausted_its_budget() {
     let error = answers.into_iter().find_map(Result::err).unwrap();
     let Error::BudgetExhausted(exhausted) = &error else { panic!("{error:?}") };
     assert_eq!((exhausted.what(), exhausted.attempts()), (Spent::RetryQuota, 1));
+    assert!(!error.is_refusal());
     assert_eq!(exhausted.last_signal().unwrap().status.unwrap(), 429);
     assert_eq!(paced(&families).refusals.get("retry-quota"), Some(&1));
 }

@@ -90,6 +90,8 @@ async fn no_queue_is_refused_at_once_and_no_wait_is_queued() {
     let error =
         service.clone().oneshot(with(get("http://u:p@vendor.test/b?key=1"), NoQueue)).await.unwrap_err();
     assert!(error.is_refusal());
+    assert_eq!((error.status().as_u16(), error.reason(), error.family()), (503, "no-queue", Some("vendor")));
+    assert_eq!(error.retry_in(), Some(600 * MS));
     let refused = refused::<()>(Err(error)).unwrap();
     assert_eq!(
         (refused.family(), refused.cause(), refused.reason()),
