@@ -36,3 +36,8 @@ struct Axum;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/coming-from.md")]
 struct ComingFrom;
+
+/// The guide's examples of pacing hold.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/pacing.md")]
+struct Pacing;

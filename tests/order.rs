@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::body::Replay;
-use forbear::{BudgetLayer, Error, Families, FamilyCooldownLayer, NoWait, RetryAfterLayer, Signal, Spent};
+use forbear::{
+    BudgetLayer, Error, Families, FamilyCooldownLayer, NoWait, PacingLayer, RetryAfterLayer, Signal, Spent,
+};
 use forbear_mock::{MockVendor, Reply, reply};
 use forbear_tests::client::{Body, client, cooling, get, get_now, stack};
 use forbear_tests::families::{families, family, level};
@@ -166,7 +168,7 @@ async fn order_other_mistakes_are_reported_once() {
     let logs = Logs::catch();
     let known = families([]);
     let (budget, retry) = (BudgetLayer::new(SECOND), RetryAfterLayer::new());
-    let gate = FamilyCooldownLayer::new(known);
+    let (pacing, gate) = (PacingLayer::new(known.clone()), FamilyCooldownLayer::new(known));
     for _ in 0..2 {
         let wire = client::<Body>;
         let _ = retry.layer(budget.layer(wire()));
@@ -174,6 +176,11 @@ async fn order_other_mistakes_are_reported_once() {
         let _ = gate.layer(budget.layer(wire()));
         let _ = gate.layer(gate.layer(wire()));
         let _ = gate.layer(tower::retry::Retry::new(Never, wire()));
+        let _ = gate.layer(pacing.layer(wire()));
+        let _ = pacing.layer(retry.layer(wire()));
+        let _ = pacing.layer(tower::retry::Retry::new(Never, wire()));
+        let _ = pacing.layer(budget.layer(wire()));
+        let _ = pacing.layer(pacing.layer(wire()));
     }
     let fixes: Vec<String> =
         logs.at(Level::ERROR).iter().map(|event| event.field("fix").to_owned()).collect();
@@ -183,6 +190,11 @@ async fn order_other_mistakes_are_reported_once() {
         "put BudgetLayer outside FamilyCooldownLayer",
         "keep one FamilyCooldownLayer per stack",
         "put tower::retry between RetryAfterLayer and FamilyCooldownLayer",
+        "put PacingLayer outside FamilyCooldownLayer",
+        "put RetryAfterLayer outside PacingLayer",
+        "put tower::retry between RetryAfterLayer and PacingLayer",
+        "put BudgetLayer outside PacingLayer",
+        "keep one PacingLayer per stack",
     ];
     assert_eq!(fixes.len(), expected.len(), "{fixes:?}");
     for (fix, expected) in fixes.iter().zip(expected) {

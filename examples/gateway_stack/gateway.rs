@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::body::{Peeked, Replay};
-use forbear::{BudgetLayer, Error, Families, FamilyCooldownLayer, RetryAfterLayer, Stacked};
+use forbear::{
+    BudgetLayer, Error, Families, FamilyCooldownLayer, Paced, PacingLayer, RetryAfterLayer, Stacked,
+};
 use http::header::{HOST, HeaderValue, RETRY_AFTER};
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, StatusCode, Uri};
@@ -21,7 +23,7 @@ use tower::{ServiceBuilder, ServiceExt};
 use super::headers::strip;
 
 /// A vendor's body, passed on as it comes, or one of the gateway's own.
-type Body = Either<Peeked<Incoming>, Full<Bytes>>;
+type Body = Either<Paced<Peeked<Incoming>>, Full<Bytes>>;
 
 /// Passes requests on. Clones share the families and the connections.
 #[derive(Clone)]
@@ -37,6 +39,7 @@ impl Gateway {
         let vendors = ServiceBuilder::new()
             .layer(BudgetLayer::new(budget))
             .layer(RetryAfterLayer::new())
+            .layer(PacingLayer::new(families.clone()))
             .layer(FamilyCooldownLayer::new(families.clone()))
             .service(Client::builder(TokioExecutor::new()).build_http());
         Self { vendors, routes: Vec::new() }
@@ -79,14 +82,17 @@ impl Gateway {
 /// What was not sent, or came to nothing.
 fn refused(error: &Error) -> Response<Body> {
     let status = match error {
-        Error::Cooling(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Cooling(_) | Error::Pacing(_) => StatusCode::SERVICE_UNAVAILABLE,
         Error::BudgetExhausted(_) => StatusCode::GATEWAY_TIMEOUT,
         _ => StatusCode::BAD_GATEWAY,
     };
     let mut response = own(status, error.to_string());
-    if let Error::Cooling(cooling) = error
-        && let Some(left) = cooling.retry_in()
-    {
+    let retry_in = match error {
+        Error::Cooling(cooling) => cooling.retry_in(),
+        Error::Pacing(paced) => paced.retry_in(),
+        _ => None,
+    };
+    if let Some(left) = retry_in {
         let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }

@@ -1,6 +1,6 @@
 //! The quickstart: two vendors on loopback, one of which says 429.
 //!
-//! It shows the three layers by hand, and checks what it shows: [`run`] returns a [`Summary`], and
+//! It shows the layers by hand, and checks what it shows: [`run`] returns a [`Summary`], and
 //! [`Summary::broken_promises`] is empty where all went as told.
 
 mod caller;
@@ -10,7 +10,9 @@ mod timeline;
 use std::io::Write;
 use std::time::Duration;
 
-use forbear::{Budget, BudgetLayer, Families, Family, FamilyCooldownLayer, NoWait, RetryAfterLayer, Unknown};
+use forbear::{
+    Budget, BudgetLayer, Families, Family, FamilyCooldownLayer, NoWait, PacingLayer, RetryAfterLayer, Unknown,
+};
 use forbear_mock::{MockVendor, reply};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use tokio::time::sleep;
@@ -48,6 +50,7 @@ pub async fn run<W: Write>(out: &mut W) -> Result<Summary, BoxError> {
     let vendor = ServiceBuilder::new()
         .layer(BudgetLayer::new(BUDGET))
         .layer(RetryAfterLayer::new())
+        .layer(PacingLayer::new(families.clone()))
         .layer(FamilyCooldownLayer::new(families.clone()))
         .service(Client::builder(TokioExecutor::new()).build_http());
 

@@ -55,6 +55,7 @@ impl<C> Prices<C> {
         let answer = match self.vendor.send(request).await {
             Ok(answer) => answer,
             Err(Error::Cooling(cooling)) => return Err(Unavailable::Later(cooling.retry_in())),
+            Err(Error::Pacing(paced)) => return Err(Unavailable::Later(paced.retry_in())),
             Err(other) => return Err(Unavailable::failed(other)),
         };
         if let Some(signal) = answer.extensions().get::<Signal>() {

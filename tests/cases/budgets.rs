@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forbear::body::Peeked;
-use forbear::{Budget, BudgetLayer, Error, NoWait};
+use forbear::{Budget, BudgetLayer, Error, NoWait, Paced};
 use http::Response;
 use proptest::collection::vec;
 use proptest::option::{of, weighted};
@@ -113,7 +113,8 @@ async fn tell(story: Story) -> Result<(), TestCaseError> {
             let (ended, starts, inner) = (Arc::clone(&ended), Arc::clone(&starts), inner.clone());
             let (families, client) = (families.clone(), client.clone());
             async move {
-                let mut last: Result<Response<Peeked<Body>>, Error> = Ok(answer(204).map(Peeked::plain));
+                let mut last: Result<Response<Paced<Peeked<Body>>>, Error> =
+                    Ok(answer(204).map(Peeked::plain).map(Paced::plain));
                 for one in inner {
                     let mut stack = forbear::stack(&families).grace(one.grace * MILLISECOND);
                     if let Some(total) = one.total {

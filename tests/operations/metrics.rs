@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use forbear::{Families, Family, NoWait, Operator, Unknown};
+use forbear::{Families, Family, NoWait, Operator, Pacing, PacingCause, Unknown};
 use forbear_mock::{MockService, MockVendor, reply};
 use http::Request;
 use http_body_util::Full;
@@ -29,7 +29,8 @@ fn vendor(families: &Families, mock: &MockVendor) -> forbear::Vendor<MockService
 
 #[tokio::test(start_paused = true)]
 async fn every_metric_is_documented_with_its_labels_and_all_their_values() {
-    let families = Families::builder().family(quotes()).build().unwrap();
+    let paced = quotes().pacing(Pacing::new().in_flight(8));
+    let families = Families::builder().family(paced).family(Family::new("news")).build().unwrap();
     let scrape = Exporter::new().scrape(&families.metrics());
     let rows = table("metric");
     let documented: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
@@ -48,10 +49,14 @@ async fn every_metric_is_documented_with_its_labels_and_all_their_values() {
         let documented = documented.split(':').next().unwrap();
         assert_eq!(scrape.values(metric, label).into_iter().collect::<Vec<_>>(), listed(documented));
     }
+    let of_pacing = PacingCause::ALL.map(PacingCause::as_str);
+    assert!(of_pacing.iter().all(|cause| of("cause").contains(*cause)), "{of_pacing:?}");
+    let exported = scrape.values("forbear_pacing_refusals_total", "cause");
+    assert_eq!(exported.len(), of_pacing.len(), "{exported:?}");
     let mut phases: Vec<_> = table("phase").into_iter().map(|row| row[0].clone()).collect();
     phases.sort();
     assert_eq!(scrape.values("forbear_family_phase", "phase").into_iter().collect::<Vec<_>>(), phases);
-    assert_eq!(scrape.series.len(), 29 + 29 + 3, "as documented");
+    assert_eq!(scrape.series.len(), 29 + 29 + 29 + 10 + 3, "as documented");
 }
 
 #[tokio::test(start_paused = true)]
@@ -230,4 +235,35 @@ async fn a_task_publishes_until_it_is_dropped() {
     let publishing = async { tokio::join!(families.metrics().run(SECOND), calls_later) };
     exporter.during(publishing, 3 * SECOND / 2).await;
     assert_eq!(attempts(), Some(2.0), "again after each span");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paced_family_says_who_waits_what_is_in_flight_and_who_was_refused() {
+    let mock = MockVendor::in_process().script(reply(200));
+    let paced = || quotes().pacing(Pacing::new().gap(SECOND).queue(2).in_flight(8));
+    let families = Families::builder().family(paced()).build().unwrap();
+    let (exporter, metrics) = (Exporter::new(), families.metrics());
+    let vendor = vendor(&families, &mock);
+    let first = vendor.send(get("http://quotes.test/")).await.unwrap();
+    let waits: Vec<_> = (0..2)
+        .map(|_| {
+            let vendor = vendor.clone();
+            tokio::spawn(async move { vendor.send(get("http://quotes.test/")).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    assert!(vendor.send(get("http://quotes.test/")).await.is_err());
+    let of = |scrape: &crate::scrape::Scrape, name| scrape.value(name, &[("family", "quotes")]);
+    let scrape = exporter.scrape(&metrics);
+    let full = [("family", "quotes"), ("cause", "queue-full")];
+    assert_eq!(scrape.value("forbear_pacing_refusals_total", &full), 1.0);
+    assert_eq!((of(&scrape, "forbear_queued"), of(&scrape, "forbear_paced_total")), (2.0, 2.0));
+    // Whatever becomes of the family: who waited was counted, and nobody waits.
+    families.remove("quotes").unwrap();
+    drop((first, vendor, waits));
+    let scrape = exporter.scrape(&metrics);
+    assert_eq!((of(&scrape, "forbear_queued"), of(&scrape, "forbear_paced_total")), (0.0, 2.0));
+    families.register(paced()).unwrap();
+    let scrape = exporter.scrape(&metrics);
+    assert_eq!(scrape.value("forbear_pacing_refusals_total", &full), 1.0);
 }

@@ -61,6 +61,27 @@ pub(crate) fn poll_timer(timer: Pin<&mut Sleep>, cx: &mut Context<'_>) -> Poll<(
     pin!(coop::unconstrained(timer)).poll(cx)
 }
 
+/// A timer that is made when somebody waits, and set anew where the moment moves.
+#[derive(Debug)]
+pub(crate) struct Alarm(Option<(Monotonic, Pin<Box<Sleep>>)>);
+
+impl Alarm {
+    pub(crate) const fn new() -> Self {
+        Self(None)
+    }
+
+    /// Ready once `until` has come.
+    pub(crate) fn poll(&mut self, until: Monotonic, cx: &mut Context<'_>) -> Poll<()> {
+        let new = || (until, Box::pin(tokio::time::sleep_until(to_instant(until))));
+        let (armed, timer) = self.0.get_or_insert_with(new);
+        if *armed != until {
+            timer.as_mut().reset(to_instant(until));
+            *armed = until;
+        }
+        poll_timer(timer.as_mut(), cx)
+    }
+}
+
 /// The wall clock: only for HTTP dates in responses that bear none of their own.
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn wall() -> SystemTime {

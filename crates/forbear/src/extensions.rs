@@ -18,6 +18,16 @@ use crate::clock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct NoWait;
 
+/// Request extension: never queue this one to be paced. Where it would have to wait for its turn it is refused
+/// ([`PacingCause::NoQueue`](crate::PacingCause::NoQueue)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct NoQueue;
+
+/// Request extension: what an attempt costs, in the unit that its family's [`Pacing`](crate::Pacing) counts, such as
+/// tokens (1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cost(pub u32);
+
 /// Response extension: the URL that answered, where a client follows redirects itself. The answer is charged to its
 /// family, and recorded under it.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -94,6 +104,8 @@ pub(crate) struct Shadowed;
 pub(crate) struct Turn {
     pub(crate) entered: Monotonic,
     pub(crate) grant: Option<GrantId>,
+    /// Whether it was sent before, and its answer was limited.
+    pub(crate) sent: bool,
 }
 
 /// The URL that was asked, where a gate kept it.

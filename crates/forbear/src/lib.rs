@@ -48,6 +48,7 @@
 //!    │
 //!    ▼  BudgetLayer           the clock of the logical request starts; all below spends from it
 //!    ▼  RetryAfterLayer       the only place that waits for a vendor: as told, then sends again, within the budget
+//!    ▼  PacingLayer           each attempt: spaced, first come first served
 //!    ▼  FamilyCooldownLayer   the gate, last before the wire: may this family be called now? what did it answer?
 //!    ▼
 //!  client                     hyper-util, or any Service<http::Request<_>>
@@ -57,6 +58,7 @@
 //! |---|---|---|
 //! | [`BudgetLayer`] | [`budget`] | ends a logical request at its deadline |
 //! | [`RetryAfterLayer`] | [`retry_after`] | waits as each URL's vendor asks, at most 60 s per logical request |
+//! | [`PacingLayer`] | [`pacing`] | lets attempts go when the limits of their family allow it, where it has any |
 //! | [`FamilyCooldownLayer`] | [`cooldown`] | refuses while a family cools, and waits for nothing |
 //!
 //! [`stack`] puts them in this order. By hand, with what each can be told:
@@ -64,7 +66,7 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use forbear::{BudgetLayer, Families, FamilyCooldownLayer, RetryAfterLayer, Unknown};
+//! use forbear::{BudgetLayer, Families, FamilyCooldownLayer, PacingLayer, RetryAfterLayer, Unknown};
 //! use forbear_mock::{MockVendor, reply};
 //! use http_body_util::Empty;
 //! use tower::{ServiceBuilder, ServiceExt};
@@ -76,6 +78,7 @@
 //! let vendor = ServiceBuilder::new()
 //!     .layer(BudgetLayer::new(Duration::from_secs(30)).grace(Duration::from_secs(2)))
 //!     .layer(RetryAfterLayer::new().replay_limit(1 << 20))
+//!     .layer(PacingLayer::new(families.clone()))
 //!     .layer(FamilyCooldownLayer::new(families.clone()))
 //!     .service(mock.service());
 //!
@@ -88,7 +91,7 @@
 //! ```
 //!
 //! The client is called with `Request<`[`Replay`]`<B>>`, so that a body can be sent again, and answers
-//! reach the caller with a [`Peeked`] body. Both are [`http_body::Body`](https://docs.rs/http-body/1/http_body/trait.Body.html)s; a client that is generic in its
+//! reach the caller with a [`Paced`] [`Peeked`] body. All are [`http_body::Body`](https://docs.rs/http-body/1/http_body/trait.Body.html)s; a client that is generic in its
 //! body, as hyper-util's is, needs nothing: its body type is inferred, or written as `Replay<B>` where a struct must name
 //! it, see [`Vendor`]. A layer around one that it belongs inside of is reported once with `tracing::error!`, with the fix.
 //!
@@ -103,7 +106,10 @@
 //! | [`NoWait`] | request | never park this one: a limited answer or a refusal returns at once |
 //! | [`FamilyName`] | request | its family, instead of matching its host |
 //! | [`Partition`] | request | whose limit it counts against, such as one credential, where its family is [per partition](Family::per_partition) |
-//! | [`Priority`] | request | `Background` is served after `Interactive` while a family probes or recovers |
+//! | [`Priority`] | request | `Background` is served after `Interactive` while a family probes or recovers, or is paced |
+//! | [`NoQueue`] | request | never queue this one to be paced: refused where it would have to |
+//! | [`Cost`] | request | what it costs, in the unit that its family's [`Pacing`] counts |
+//! | [`Caller`] | request | who asks: callers that name themselves take turns where attempts are queued |
 //! | [`EffectiveUri`] | response, by the client | the URL that answered, where the client follows redirects itself |
 //! | [`Signal`] | response, by forbear | what the vendor said, and when its family is called again |
 //!
@@ -112,6 +118,7 @@
 //! | [`Error`] | sent? | it tells |
 //! |---|---|---|
 //! | [`Cooling`] | no | family, reason, route, and when to come back |
+//! | [`PacingRefused`] | no | family, reason, and when it could go; never waited for by a layer |
 //! | [`BudgetExhausted`] | where `attempts()` is above 0 | which part is spent, time, attempts, and the last signal with its full hint |
 //! | [`UnknownFamily`] | no | the URL or name that no family has |
 //! | [`Client`](Error::Client) | perhaps | the client's own error, as `source` |
@@ -126,6 +133,7 @@
 //! |---|---|---|
 //! | `budget` | yes | [`BudgetLayer`] |
 //! | `retry-after` | yes | [`retry_after`] |
+//! | `pacing` | yes | [`pacing`] |
 //! | `cooldown` | yes | [`cooldown`] |
 //! | `decompression` | yes | reads the reason in a limited answer that is coded with gzip, deflate, br or zstd; without it such a body is left unread, and what only it says is missed in silence |
 //! | `metrics` | no | counters and gauges through the `metrics` facade, see `Families::metrics` |
@@ -133,21 +141,23 @@
 //! | `axum` | no | the same in axum's types: `forbear::Error` as a response, an extractor |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
-//! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after` and `cooldown` are on.
+//! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after`, `pacing` and `cooldown` are on.
 
 // What one layer does not use another does; with all layers on nothing may be unused.
 #![cfg_attr(
-    not(all(feature = "budget", feature = "retry-after", feature = "cooldown")),
+    not(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown")),
     allow(dead_code, unused_imports)
 )]
 
 pub mod budget;
 #[cfg(feature = "cooldown")]
 pub mod cooldown;
+#[cfg(feature = "pacing")]
+pub mod pacing;
 #[cfg(feature = "retry-after")]
 pub mod retry_after;
 
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub mod run;
 
 #[cfg(feature = "axum")]
@@ -165,26 +175,29 @@ pub mod error;
 mod events;
 mod extensions;
 mod families;
-#[cfg(any(feature = "retry-after", feature = "cooldown"))]
+#[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod host;
 mod order;
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod stack;
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod vendor;
 #[cfg(feature = "retry-after")]
 mod waiting;
+#[cfg(any(feature = "pacing", feature = "cooldown"))]
+mod whose;
 
 pub use body::{BoxError, Peeked, Replay};
-pub use error::{BudgetExhausted, Cooling, Error, Spent, UnknownFamily};
-pub use extensions::{EffectiveUri, NoWait, Signal};
+pub use error::{BudgetExhausted, Cooling, Error, PacingRefused, Spent, UnknownFamily};
+pub use extensions::{Cost, EffectiveUri, NoQueue, NoWait, Signal};
 #[cfg(feature = "metrics")]
 pub use families::Metrics;
 pub use families::{Changes, Families, FamiliesBuilder, Strike};
 pub use forbear_core::dialect::{self, Dialect, InvalidDialect};
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};
 pub use forbear_core::gate::{GateSettings, Ladder, Operator, Priority, RefusalCause};
-pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth};
+pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth, PacingHealth};
+pub use forbear_core::pacing::{Caller, Pacing, PacingCause, RetryQuota};
 pub use forbear_core::partition::Partition;
 pub use forbear_core::presets;
 pub use forbear_core::signal;
@@ -198,15 +211,17 @@ pub use budget::{BudgetLayer, BudgetService};
 pub use cooldown::{FamilyCooldownLayer, FamilyCooldownService};
 #[cfg(feature = "server")]
 pub use inbound::{InboundBudgetLayer, InboundBudgetService};
+#[cfg(feature = "pacing")]
+pub use pacing::{Paced, PacingLayer, PacingService};
 #[cfg(feature = "server")]
 pub use refusal::{Refusal, RefusalResponseLayer, RefusalResponseService};
 #[cfg(feature = "retry-after")]
 pub use retry_after::{RetryAfterLayer, RetryAfterService};
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use run::{FamilyGate, Verdict};
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use stack::{Stack, Stacked, stack};
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use vendor::Vendor;
 
 /// The README's examples compile.

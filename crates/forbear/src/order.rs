@@ -16,6 +16,8 @@ impl Below {
         Self { path: "forbear::budget::service::BudgetService<", name: "BudgetLayer" };
     pub(crate) const RETRY_AFTER: Self =
         Self { path: "forbear::retry_after::service::RetryAfterService<", name: "RetryAfterLayer" };
+    pub(crate) const PACING: Self =
+        Self { path: "forbear::pacing::service::PacingService<", name: "PacingLayer" };
     pub(crate) const GATE: Self =
         Self { path: "forbear::cooldown::service::FamilyCooldownService<", name: "FamilyCooldownLayer" };
     pub(crate) const TOWER_RETRY: Self = Self { path: "tower::retry::Retry<", name: "tower::retry" };

@@ -4,14 +4,15 @@ use std::time::Duration;
 use tower_layer::Layer;
 
 use crate::{
-    BudgetLayer, BudgetService, Families, FamilyCooldownLayer, FamilyCooldownService, RetryAfterLayer,
-    RetryAfterService, Vendor,
+    BudgetLayer, BudgetService, Families, FamilyCooldownLayer, FamilyCooldownService, PacingLayer,
+    PacingService, RetryAfterLayer, RetryAfterService, Vendor,
 };
 
 /// All layers around a client `S`, in the documented order.
-pub type Stacked<S> = BudgetService<RetryAfterService<FamilyCooldownService<S>>>;
+pub type Stacked<S> = BudgetService<RetryAfterService<PacingService<FamilyCooldownService<S>>>>;
 
-/// Composes the layers in the documented order: budget, then waiting, then the gate of `families`, then the client.
+/// Composes the layers in the documented order: budget, then waiting, then the pacing and the gate of
+/// `families`, then the client.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -31,6 +32,7 @@ pub fn stack(families: &Families) -> Stack {
     Stack {
         budget: BudgetLayer::unlimited(),
         retry_after: RetryAfterLayer::new(),
+        pacing: PacingLayer::new(families.clone()),
         cooldown: FamilyCooldownLayer::new(families.clone()),
     }
 }
@@ -41,6 +43,7 @@ pub fn stack(families: &Families) -> Stack {
 pub struct Stack {
     budget: BudgetLayer,
     retry_after: RetryAfterLayer,
+    pacing: PacingLayer,
     cooldown: FamilyCooldownLayer,
 }
 
@@ -70,6 +73,12 @@ impl Stack {
         self
     }
 
+    /// What each request costs where its family is paced, see [`PacingLayer::cost_of`].
+    pub fn cost_of(mut self, cost_of: fn(&http::request::Parts) -> u32) -> Self {
+        self.pacing = self.pacing.cost_of(cost_of);
+        self
+    }
+
     /// Puts the layers around `client`.
     pub fn service<S>(&self, client: S) -> Vendor<S> {
         Vendor::new(self.layer(client))
@@ -80,6 +89,6 @@ impl<S> Layer<S> for Stack {
     type Service = Stacked<S>;
 
     fn layer(&self, client: S) -> Stacked<S> {
-        self.budget.layer(self.retry_after.layer(self.cooldown.layer(client)))
+        self.budget.layer(self.retry_after.layer(self.pacing.layer(self.cooldown.layer(client))))
     }
 }

@@ -6,7 +6,7 @@ use http_body::Body;
 use tower_service::Service;
 
 use crate::body::{BoxError, Peeked, Replay};
-use crate::{Error, Stacked};
+use crate::{Error, Paced, Stacked};
 
 /// A client `C` with all layers around it: a [`Service`](https://docs.rs/tower-service/0.3/tower_service/trait.Service.html), and [`Vendor::send`] for who does not want to know about
 /// services. Clones share the families and what is remembered, each calls a clone of the client; so a program keeps one
@@ -54,10 +54,11 @@ impl<C> Vendor<C> {
     /// is fixed to another: leave it to inference, or write `Replay<…>` around it.
     ///
     /// # Errors
-    /// [`Error::Cooling`] where its family cools for longer than it may wait, [`Error::BudgetExhausted`] where its
+    /// [`Error::Cooling`] where its family cools for longer than it may wait, [`Error::Pacing`] where its family is paced and
+    /// its turn comes too late, [`Error::BudgetExhausted`] where its
     /// budget is spent, [`Error::UnknownFamily`] where no family has its host and the policy is to refuse such,
     /// [`Error::Client`] where the client fails. Dropping the future cancels the request and holds nothing.
-    pub async fn send<B, RB>(&self, request: Request<B>) -> Result<Response<Peeked<RB>>, Error>
+    pub async fn send<B, RB>(&self, request: Request<B>) -> Result<Response<Paced<Peeked<RB>>>, Error>
     where
         C: Service<Request<Replay<B>>, Response = Response<RB>> + Clone, // hyper-util: `Client<_, Replay<B>>`
         C::Error: Into<BoxError>,

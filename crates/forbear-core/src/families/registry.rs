@@ -270,6 +270,13 @@ impl Snapshot {
         self.registry.shadow.load(Ordering::Relaxed)
     }
 
+    /// Whether any family is paced; else there is nothing to look up for it.
+    #[must_use]
+    #[inline]
+    pub fn paces(&self) -> bool {
+        self.table.paces
+    }
+
     /// Counts a request that no family has.
     pub fn count_unknown(&self) {
         self.registry.unknown.fetch_add(1, Ordering::Relaxed);

@@ -41,6 +41,8 @@ pub(super) struct Table {
     hosts: HashMap<Box<str>, HostEntry, RandomState>,
     suffixes: HashMap<Box<str>, usize, RandomState>,
     unknown: Unknown,
+    /// Whether any family is paced.
+    pub(super) paces: bool,
 }
 
 #[derive(Debug, Default)]
@@ -84,6 +86,7 @@ impl Table {
         gate.check().map_err(|(key, why)| format!("{key} is {why}"))?;
         if let Some(pacing) = pacing {
             pacing.check().map_err(|(key, why)| format!("{key} is {why}"))?;
+            self.paces = true;
         }
         for host in hosts {
             let host = check::host(host)?;

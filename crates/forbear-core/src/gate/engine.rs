@@ -148,6 +148,7 @@ impl Gate {
         let mut totals = self.lock().totals;
         if self.label.is_none() {
             totals.attempts = self.served(0, Monotonic::ORIGIN).total;
+            totals.pacing = self.pacer.get().map(|pacer| pacer.totals());
         }
         totals
     }

@@ -1,5 +1,6 @@
 //! What a gate did since it was made.
 
+use crate::pacing::PacingTotals;
 use crate::signal::Class;
 
 use super::decision::RefusalCause;
@@ -11,6 +12,8 @@ pub struct Totals {
     pub attempts: u64,
     /// Recoveries begun.
     pub recoveries: u64,
+    /// What its pacing did; `None` where it never had any.
+    pub pacing: Option<PacingTotals>,
     signals: [u64; Class::ALL.len()],
     strikes: [u64; Class::ALL.len()],
     refusals: [u64; RefusalCause::ALL.len()],
@@ -75,6 +78,10 @@ impl Totals {
         each(&mut self.refusals, &other.refusals);
         self.attempts = merge(self.attempts, other.attempts);
         self.recoveries = merge(self.recoveries, other.recoveries);
+        self.pacing = match (self.pacing, other.pacing) {
+            (Some(mine), Some(other)) => Some(mine.with(&other, merge)),
+            (mine, other) => mine.or(other),
+        };
         self
     }
 }
@@ -113,5 +120,9 @@ mod tests {
         assert_eq!(totals.sums(), (10, 20, 28));
         assert_eq!(totals.and(&totals).sums(), (20, 40, 56));
         assert_eq!(totals.or(&Totals::default()), totals);
+        let pacing = |waited| Some(PacingTotals { waited, ..PacingTotals::default() });
+        let paced = Totals { pacing: pacing(2), ..totals };
+        assert_eq!((paced.and(&totals).pacing, totals.and(&paced).pacing), (pacing(2), pacing(2)));
+        assert_eq!((paced.and(&paced).pacing, paced.or(&paced).pacing), (pacing(4), pacing(2)));
     }
 }

@@ -88,6 +88,41 @@ impl Pacer {
         self.paces.load(Ordering::Acquire)
     }
 
+    /// Whether partitions have limits for themselves.
+    #[must_use]
+    #[inline]
+    pub fn is_by_part(&self) -> bool {
+        self.by_part.load(Ordering::Relaxed)
+    }
+
+    /// Whether answers matter to it: good ones, or what the vendor says is left.
+    #[must_use]
+    #[inline]
+    pub fn learns(&self) -> bool {
+        self.learns.load(Ordering::Relaxed)
+    }
+
+    /// Whether what the vendor says is left matters to it.
+    #[must_use]
+    pub fn is_steered(&self) -> bool {
+        self.learns() && self.lock().settings.steered
+    }
+
+    /// Whether a further attempt would find a token of the retry quota now, or needs none.
+    #[must_use]
+    pub fn has_retries(&self) -> bool {
+        !self.retries.limits() || self.retries.left() > 0
+    }
+
+    /// Sends a first attempt at `now`, where that takes no look at the queue; `None`, and nothing is changed, where
+    /// [`Pacer::enter`] is to decide.
+    #[inline]
+    #[must_use]
+    pub fn go(self: &Arc<Self>, cost: u32, now: Monotonic) -> Option<Booking> {
+        let (at, counted) = self.lock().go(cost, now)?;
+        Some(Booking::new(Arc::clone(self), &Entry::new().cost(cost), at, counted))
+    }
+
     /// Whether `entry` may be sent at `now`; else it takes a place in the queue, or is refused.
     #[inline]
     #[must_use]

@@ -7,7 +7,7 @@ pub struct PacingTotals {
     pub waited: u64,
     /// Times that the vendor's word made it slower: what is left, or a signal that too much is in flight.
     pub steered: u64,
-    refusals: [u64; PacingCause::ALL.len()],
+    pub(crate) refusals: [u64; PacingCause::ALL.len()],
 }
 
 impl PacingTotals {
@@ -31,11 +31,16 @@ impl PacingTotals {
 
     /// These and the others together.
     #[must_use]
-    pub(super) fn and(mut self, other: &Self) -> Self {
-        self.waited = self.waited.saturating_add(other.waited);
-        self.steered = self.steered.saturating_add(other.steered);
+    pub(super) fn and(self, other: &Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    #[must_use]
+    pub(crate) fn with(mut self, other: &Self, merge: impl Fn(u64, u64) -> u64) -> Self {
+        self.waited = merge(self.waited, other.waited);
+        self.steered = merge(self.steered, other.steered);
         for (mine, other) in self.refusals.iter_mut().zip(other.refusals) {
-            *mine = mine.saturating_add(other);
+            *mine = merge(*mine, other);
         }
         self
     }

@@ -59,9 +59,9 @@ pub(crate) mod scope;
 mod service;
 
 pub use extension::Budget;
-#[cfg(any(feature = "retry-after", feature = "cooldown", feature = "axum"))]
+#[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown", feature = "axum"))]
 pub(crate) use extension::effective;
-#[cfg(any(feature = "retry-after", feature = "cooldown"))]
+#[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub(crate) use extension::out_of_attempts;
 #[cfg(feature = "budget")]
 pub use future::BudgetFuture;

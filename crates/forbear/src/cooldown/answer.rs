@@ -17,9 +17,9 @@ use tokio::time::Instant;
 
 use super::admitted::Admitted;
 use super::future::Origin;
-use super::whose::Counted;
 use crate::body::{Peek, Peeked};
 use crate::extensions::{NoSignal, Signal, effective_uri};
+use crate::whose::Counted;
 use crate::{budget, clock, events};
 
 /// How long a limited answer's body is waited for.

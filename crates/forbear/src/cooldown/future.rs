@@ -15,11 +15,11 @@ use tower_service::Service;
 
 use super::admitted::Admitted;
 use super::answer::{Judged, Look, is_good, is_plain, judge, learn, settle_plain};
-use super::whose::{self, Counted};
 use crate::body::{BoxError, Peek, Peeked};
 use crate::budget;
 use crate::error::Cooling;
 use crate::extensions::{Asked, Shadowed, Turn};
+use crate::whose::Counted;
 use crate::{Error, clock};
 
 pin_project! {
@@ -224,7 +224,7 @@ where
         priority: request.extensions().get::<Priority>().copied().unwrap_or_default(),
         grant: turn.and_then(|turn| turn.grant),
     };
-    match whose::admit(&gate, partition.as_ref(), &ask, now) {
+    match super::admit(&gate, partition.as_ref(), &ask, now) {
         // A panic of the client is settled like any other.
         Ok(admitted) => Ok((service.call(request), admitted)),
         // It would have been refused, so its answer changes nothing either.

@@ -22,6 +22,10 @@ static BUDGET_INSIDE: Mistake = Mistake::new(
     Below::BUDGET,
     "put BudgetLayer outside FamilyCooldownLayer and RetryAfterLayer, or waits outlast it",
 );
+static PACING_INSIDE: Mistake = Mistake::new(
+    Below::PACING,
+    "put PacingLayer outside FamilyCooldownLayer, or what queued is sent to a family that cools by now",
+);
 static TWO_GATES: Mistake =
     Mistake::new(Below::GATE, "keep one FamilyCooldownLayer per stack: the innermost");
 
@@ -39,7 +43,7 @@ impl<S> Layer<S> for FamilyCooldownLayer {
     fn layer(&self, inner: S) -> FamilyCooldownService<S> {
         Mistake::look::<S>(
             "FamilyCooldownLayer",
-            &[&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &TWO_GATES],
+            &[&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &PACING_INSIDE, &TWO_GATES],
         );
         FamilyCooldownService::new(inner, self.families.0.snapshot())
     }

@@ -48,15 +48,15 @@
 //! next probe goes out after a gap. **Memory.** A family holds about 2 KiB per thread that calls it; a healthy host
 //! without a family holds nothing, and at most 10,000 automatic families exist.
 
+mod admit;
 mod admitted;
 mod answer;
 mod future;
 mod layer;
 mod service;
-mod whose;
 
+pub(crate) use admit::admit;
 pub(crate) use admitted::Admitted;
 pub use future::CooldownFuture;
 pub use layer::FamilyCooldownLayer;
 pub use service::FamilyCooldownService;
-pub(crate) use whose::{Counted, Whose, admit};

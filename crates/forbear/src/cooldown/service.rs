@@ -1,9 +1,8 @@
 use std::task::{Context, Poll};
 
 use forbear_core::dialect::Dialect;
-use forbear_core::families::{FamiliesId, FamilyName, Found, Member, Snapshot};
+use forbear_core::families::{FamiliesId, FamilyName, Found, Snapshot};
 use forbear_core::gate::Gate;
-use forbear_core::partition::Partition;
 use forbear_core::time::Monotonic;
 use forbear_core::url::RedactedUrl;
 use http::uri::Scheme;
@@ -13,10 +12,10 @@ use tower_service::Service;
 
 use super::admitted::Admitted;
 use super::future::{Asking, CooldownFuture, Origin};
-use super::whose::{Counted, Whose};
 use crate::body::{BoxError, Peeked};
 use crate::budget::scope;
 use crate::error::UnknownFamily;
+use crate::whose::{Counted, Whose, stated};
 use crate::{Error, beneath, clock, host};
 
 /// Asks the gate of a request's family before every attempt. See the [module](super).
@@ -90,7 +89,7 @@ where
                 return CooldownFuture::sent(self.inner.call(request), admitted, origin.in_shadow(shadow));
             }
         };
-        let Whose { counted, part, suspect } = whose(&request, member, now);
+        let Whose { counted, part, suspect } = Whose::of_request(&request, member, now);
         let origin = Origin {
             uri: request.uri().clone(),
             families,
@@ -134,22 +133,6 @@ fn both_open(gate: &Gate, partition: &Gate, now: Monotonic) -> Option<Admitted> 
 /// What is sent and changes nothing.
 fn unobserved<B>(request: &Request<B>, families: FamiliesId) -> Origin {
     Origin::new(request.uri().clone(), families, Dialect::standard()).unobserved()
-}
-
-/// Whose limit a request counts against: by credential, as it says itself, else as its family reads a header.
-#[inline]
-fn whose<B>(request: &Request<B>, member: &Member, now: Monotonic) -> Whose {
-    let by_header = || {
-        let header = member.partition_header.as_ref()?;
-        request.headers().get(header).map(Partition::of)
-    };
-    let route = || Some(Partition::of_template(request.method(), request.uri().path()));
-    Whose::of(member, request.uri().path(), || stated(request).or_else(by_header), route, now)
-}
-
-#[inline]
-fn stated<B>(request: &Request<B>) -> Option<Partition> {
-    request.extensions().get::<Partition>().copied()
 }
 
 /// The URL of a request, with its `Host` field in it where it has no host itself: a family may be made for it later.

@@ -41,6 +41,8 @@ pub enum Spent {
     Attempts,
     /// The next wait does not fit, and the last response was already let go.
     NextWait,
+    /// The retry quota of the family has nothing left, and the last response was already let go.
+    RetryQuota,
     /// The process shuts down, so nobody waits, and the last response was already let go.
     ShuttingDown,
 }
@@ -116,6 +118,7 @@ impl BudgetExhausted {
                 Spent::Time => "deadline",
                 Spent::Attempts => "attempts",
                 Spent::NextWait => "next-wait",
+                Spent::RetryQuota => "retry-quota",
                 Spent::ShuttingDown => "shutting-down",
             },
             Reason::as_str,
@@ -136,6 +139,7 @@ impl fmt::Display for BudgetExhausted {
             Spent::Time => "the deadline passed",
             Spent::Attempts => "no attempt is left",
             Spent::NextWait => "the next wait does not fit",
+            Spent::RetryQuota => "the retry quota is used up",
             Spent::ShuttingDown => "the process shuts down",
         };
         let plural = if *attempts == 1 { "" } else { "s" };

@@ -33,11 +33,13 @@
 
 mod cooling;
 mod exhausted;
+mod pacing;
 mod told;
 mod unknown;
 
 pub use cooling::Cooling;
 pub use exhausted::{BudgetExhausted, Spent};
+pub use pacing::PacingRefused;
 pub use unknown::UnknownFamily;
 
 use std::fmt;
@@ -50,6 +52,8 @@ use crate::body::BoxError;
 pub enum Error {
     /// A local decision not to send: the family cools, or others come first. Nothing was sent.
     Cooling(Cooling),
+    /// A local decision not to send: the family's pacing does not let it go in time. Nothing was sent.
+    Pacing(PacingRefused),
     /// The budget of the logical request is spent.
     BudgetExhausted(BudgetExhausted),
     /// No family has this host or name, and the policy says to refuse it. Nothing was sent.
@@ -71,7 +75,7 @@ impl Error {
     /// Whether nothing was sent: a local decision, which never counts as the vendor's failure.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Cooling(_) | Self::UnknownFamily(_))
+        matches!(self, Self::Cooling(_) | Self::Pacing(_) | Self::UnknownFamily(_))
     }
 }
 
@@ -85,6 +89,7 @@ impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cooling(cooling) => f.debug_tuple("Cooling").field(cooling).finish(),
+            Self::Pacing(refused) => f.debug_tuple("Pacing").field(refused).finish(),
             Self::BudgetExhausted(exhausted) => f.debug_tuple("BudgetExhausted").field(exhausted).finish(),
             Self::UnknownFamily(unknown) => f.debug_tuple("UnknownFamily").field(unknown).finish(),
             Self::Client(_) => f.write_str("Client(see its source)"),
@@ -96,6 +101,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cooling(cooling) => cooling.fmt(f),
+            Self::Pacing(refused) => refused.fmt(f),
             Self::BudgetExhausted(exhausted) => exhausted.fmt(f),
             Self::UnknownFamily(unknown) => unknown.fmt(f),
             Self::Client(_) => f.write_str("the client failed, see its source"),
@@ -107,7 +113,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Client(inner) => Some(inner.as_ref()),
-            Self::Cooling(_) | Self::BudgetExhausted(_) | Self::UnknownFamily(_) => None,
+            Self::Cooling(_) | Self::Pacing(_) | Self::BudgetExhausted(_) | Self::UnknownFamily(_) => None,
         }
     }
 }

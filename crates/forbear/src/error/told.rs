@@ -11,7 +11,7 @@ impl Error {
     ///
     /// | error | status |
     /// |---|---|
-    /// | [`Cooling`](Error::Cooling), any other refusal | `503` |
+    /// | [`Cooling`](Error::Cooling), [`Pacing`](Error::Pacing), any other refusal | `503` |
     /// | [`BudgetExhausted`](Error::BudgetExhausted) where the vendor said when it is called again, or the process shuts down | `503` |
     /// | [`BudgetExhausted`](Error::BudgetExhausted) otherwise | `504` |
     /// | [`UnknownFamily`](Error::UnknownFamily): this server's configuration, which no waiting cures | `500` |
@@ -33,6 +33,7 @@ impl Error {
     pub fn retry_in(&self) -> Option<Duration> {
         match self {
             Self::Cooling(cooling) => cooling.retry_in(),
+            Self::Pacing(refused) => refused.retry_in(),
             Self::BudgetExhausted(exhausted) => exhausted.retry_in(),
             Self::UnknownFamily(_) | Self::Client(_) => None,
         }
@@ -43,17 +44,19 @@ impl Error {
     pub fn family(&self) -> Option<&str> {
         match self {
             Self::Cooling(cooling) => Some(cooling.family()),
+            Self::Pacing(refused) => Some(refused.family()),
             Self::BudgetExhausted(exhausted) => exhausted.family(),
             Self::UnknownFamily(_) | Self::Client(_) => None,
         }
     }
 
     /// A short code: the vendor's reason, as of [`Cooling::reason`](super::Cooling::reason) and
-    /// [`BudgetExhausted::reason`](super::BudgetExhausted::reason), else `unknown-family` or `client-failed`.
+    /// [`BudgetExhausted::reason`](super::BudgetExhausted::reason), that of [`PacingRefused`](super::PacingRefused::reason), else `unknown-family` or `client-failed`.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {
             Self::Cooling(cooling) => cooling.reason().as_str(),
+            Self::Pacing(refused) => refused.reason(),
             Self::BudgetExhausted(exhausted) => exhausted.reason(),
             Self::UnknownFamily(_) => "unknown-family",
             Self::Client(_) => "client-failed",

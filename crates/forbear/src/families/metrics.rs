@@ -12,6 +12,8 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::Families;
 
+mod pacing;
+
 /// Publishes counters and gauges through the `metrics` facade. See [`Families::metrics`].
 #[derive(Debug)]
 pub struct Metrics {
@@ -49,7 +51,7 @@ impl Families {
 
 impl Metrics {
     /// Copies all numbers to the recorder: 29 series for each registered family, the same for all automatic ones
-    /// together, and three more. As [`Families::health`], it makes the changes that time brings, and tells them.
+    /// together, ten more for each that is paced or was, and three more. As [`Families::health`], it makes the changes that time brings, and tells them.
     pub fn publish(&self) {
         describe();
         let health = self.families.health();
@@ -65,7 +67,12 @@ impl Metrics {
                 // One that is gone does not keep its last values, whoever published them.
                 stands(name, &[]);
             }
-            did(&name.unwrap_or_else(|| Arc::clone(&automatic)), &totals);
+            let name = name.unwrap_or_else(|| Arc::clone(&automatic));
+            did(&name, &totals);
+            if let Some(totals) = &totals.pacing {
+                let stands = health.family(&name).and_then(|family| family.pacing.as_ref());
+                pacing::publish(&name, totals, stands);
+            }
         }
         counter!("forbear_overflows_total").absolute(health.overflows);
         counter!("forbear_unknown_total").absolute(health.unknown);
@@ -133,6 +140,7 @@ fn number(count: usize) -> f64 {
 
 /// Each time, since a recorder may be installed later; it costs little beside the rest.
 fn describe() {
+    pacing::describe();
     describe_counter!("forbear_attempts_total", "Attempts that a gate let through.");
     describe_counter!("forbear_signals_total", "Answers that said something about a limit.");
     describe_counter!("forbear_strikes_total", "Signals that began a cool-down.");

@@ -7,6 +7,7 @@ use std::time::Duration;
 use forbear_core::deadlines::{DeadlinesId, UrlKey};
 use forbear_core::dialect::Dialect;
 use forbear_core::gate::{Gate, RefusalCause};
+use forbear_core::pacing::PacingCause;
 use forbear_core::retry::{After, jittered};
 use forbear_core::signal::Signal as Said;
 use forbear_core::time::Monotonic;
@@ -20,7 +21,7 @@ use super::saved::{Saved, caller};
 use super::target::Target;
 use crate::body::{BoxError, Drain, Replay};
 use crate::budget::{self, attempt::Attempt, scope};
-use crate::error::{Cooling, Spent};
+use crate::error::{Cooling, PacingRefused, Spent};
 use crate::extensions::{NoSignal, Shadowed, Signal};
 use crate::waiting::{Wait, Waited};
 use crate::{Error, clock};
@@ -87,6 +88,10 @@ impl<S, B> Logical<'_, S, B> {
                 attempt.refused();
                 self.refused(cooling)
             }
+            Err(Error::Pacing(refused)) => {
+                attempt.refused();
+                Next::Return(Err(self.not_paced(refused)))
+            }
             Err(error) => Next::Return(Err(error)),
         }
     }
@@ -116,6 +121,7 @@ impl<S, B> Logical<'_, S, B> {
         if gate.as_ref().is_some_and(|gate| gate.shuts_down())
             || !saved.tape.replayable()
             || !scope::has_attempts()
+            || gate.as_ref().is_some_and(|gate| gate.pacer().is_some_and(|pacer| !pacer.has_retries()))
         {
             return Next::Return(Ok(response));
         }
@@ -151,6 +157,20 @@ impl<S, B> Logical<'_, S, B> {
             Some(Saved { head, patience, .. }) => Next::waits(patience.refused(cooling, &caller(head))),
             None => Next::Return(Err(Error::Cooling(cooling))),
         }
+    }
+
+    /// Pacing refused: nothing was sent, and it waited there for as long as it may.
+    fn not_paced(&self, refused: PacingRefused) -> Error {
+        let Some(saved) = self.saved.as_ref().filter(|saved| saved.patience.let_go) else {
+            return Error::Pacing(refused);
+        };
+        // There was an answer, and it is gone.
+        let what = match refused.cause() {
+            PacingCause::RetryQuota => Spent::RetryQuota,
+            PacingCause::ShuttingDown => Spent::ShuttingDown,
+            _ => Spent::NextWait,
+        };
+        saved.patience.exhausted(what, clock::now())
     }
 
     /// An earlier logical request recorded a deadline for this URL.

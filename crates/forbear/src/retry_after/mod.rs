@@ -13,6 +13,8 @@
 //! | other than 429, and the request is not safe to repeat | it is returned |
 //! | a body that cannot be replayed | it was sent once, untouched; its limited answer is returned |
 //! | a refusal of the gate | waited out if that fits, woken early by a good verdict; else [`Cooling`](crate::Cooling) |
+//! | a refusal of pacing | it is returned: the attempt waited there for as long as it may |
+//! | a signal, and the [`RetryQuota`](crate::RetryQuota) of its family is used up | it is returned |
 //! | a [shutdown](crate::Families::shutdown) of the families below | every wait ends with a refusal; limited answers are returned |
 //! | an error | it is returned: ordinary faults are `tower::retry`'s job |
 //!

@@ -60,7 +60,8 @@ impl<S, B> Saved<S, B> {
         let mut request = Request::from_parts(self.head.clone(), body);
         if self.patience.waited {
             let grant = self.patience.grant.as_ref().map(forbear_core::gate::Grant::id);
-            request.extensions_mut().insert(Turn { entered: self.patience.entered(now), grant });
+            let (entered, sent) = (self.patience.entered(now), self.patience.history.limited() > 0);
+            request.extensions_mut().insert(Turn { entered, grant, sent });
         }
         Some(request)
     }

@@ -6,16 +6,19 @@ use std::time::Duration;
 
 use forbear_core::budget::Budget as Limits;
 use forbear_core::dialect::Verdict;
-use forbear_core::gate::{Ask, Gate, Grant};
-use forbear_core::signal::Signal;
+use forbear_core::gate::{Ask, Gate, Grant, Refusal};
+use forbear_core::pacing::{Entry, Pacer};
 use forbear_core::time::Monotonic;
 use pin_project_lite::pin_project;
 
 use super::FamilyGate;
-use crate::budget::{self, BudgetFuture, attempt, scope};
-use crate::cooldown::{self, Admitted, Counted, Whose};
+use super::begun::Begun;
+use crate::budget::{self, BudgetFuture, scope};
+use crate::cooldown;
 use crate::error::{Cooling, Spent};
+use crate::pacing::{Booked, Line, Refused};
 use crate::waiting::{Caller, Patience, Wait, Waited};
+use crate::whose::Whose;
 use crate::{Error, clock};
 
 pin_project! {
@@ -37,6 +40,8 @@ pin_project! {
         run: Option<M>,
         classify: Option<C>,
         patience: Patience,
+        // Its turn in the pacing of its family has come.
+        booked: Option<Booked>,
     }
 }
 
@@ -46,6 +51,8 @@ pin_project! {
         // The gate is asked.
         Ask,
         Wait { wait: Box<Wait> },
+        // Its family is paced.
+        Line { line: Box<Line> },
         Sent { #[pin] future: F, begun: Option<Begun> },
         // What it held is let go with the output, not with this future.
         Done,
@@ -61,7 +68,8 @@ impl<M, F, C> Run<M, F, C> {
         now: Monotonic,
     ) -> Self {
         let (run, classify) = (Some(run), Some(classify));
-        let running = Running { state: State::Ask, gate, run, classify, patience: Patience::new() };
+        let running =
+            Running { state: State::Ask, gate, run, classify, patience: Patience::new(), booked: None };
         Self { within: BudgetFuture::new(running, scope::Scope::entered_at(now, limits), grace) }
     }
 }
@@ -97,15 +105,26 @@ where
         let mut this = self.project();
         loop {
             let next = match this.state.as_mut().project() {
-                StateProj::Ask => match ask(this.gate, this.patience) {
+                StateProj::Ask => match ask(this.gate, this.patience, this.booked) {
                     Ok(Asked::Go(mut begun)) => {
                         let Some(run) = this.run.take() else { return Poll::Pending };
                         // From here on something may have been sent, even if it panics.
-                        begun.admitted.polled = true;
+                        begun.sent();
                         Ok(State::Sent { future: run(), begun: Some(begun) })
                     }
                     Ok(Asked::Wait(wait)) => Ok(State::Wait { wait }),
+                    Ok(Asked::Line(line)) => Ok(State::Line { line }),
                     Err(error) => Err(error),
+                },
+                StateProj::Line { line } => match ready!(line.poll(cx)) {
+                    Ok(booked) => {
+                        *this.booked = Some(booked);
+                        Ok(State::Ask)
+                    }
+                    Err(Refused::Gate(gate, refusal)) => {
+                        refused(this.gate, this.patience, &gate, &refusal).map(|wait| State::Wait { wait })
+                    }
+                    Err(paced) => Err(paced.into_error(None)),
                 },
                 StateProj::Wait { wait } => match ready!(wait.poll(cx)) {
                     Waited::Over(grant) => {
@@ -114,7 +133,7 @@ where
                     }
                     Waited::Recorded => Ok(State::Ask),
                     Waited::Refused(gate, refusal) => {
-                        Err(this.patience.ended(&gate, &refusal, &this.gate.caller()))
+                        Err(this.patience.ended(&gate, &refusal, &this.gate.asks()))
                     }
                 },
                 StateProj::Sent { future, begun } => {
@@ -144,16 +163,19 @@ where
 }
 
 /// What came of asking the gate.
-enum Asked {
+pub(super) enum Asked {
     Go(Begun),
     Wait(Box<Wait>),
+    Line(Box<Line>),
 }
 
-fn ask(gate: &FamilyGate, patience: &mut Patience) -> Result<Asked, Error> {
+fn ask(gate: &FamilyGate, patience: &mut Patience, booked: &mut Option<Booked>) -> Result<Asked, Error> {
     let now = clock::now();
-    let caller = gate.caller();
+    let caller = gate.asks();
     // Used here, or given back.
     let grant = patience.grant.take();
+    // The same holds for its turn.
+    let turn = booked.take();
     if !caller.budget.fits(now) {
         return Err(patience.exhausted(Spent::Time, now));
     }
@@ -173,87 +195,59 @@ fn ask(gate: &FamilyGate, patience: &mut Patience) -> Result<Asked, Error> {
         grant: grant.as_ref().map(Grant::id),
     };
     let Whose { counted, part, suspect } = Whose::of(&member, gate.named(), || gate.partition, || None, now);
+    let turn = match member.gate.pacer().filter(|_| turn.is_none() && !families.shadows()) {
+        None => turn,
+        Some(pacer) => match gate.enter(pacer, &member.gate, now) {
+            Some(booked) => Some(booked),
+            None => {
+                let part_pacer = gate.partition.and_then(|partition| pacer.part(partition, now));
+                let (gates, pacers) = ((Arc::clone(&member.gate), part), (Arc::clone(pacer), part_pacer));
+                patience.grant = grant;
+                return Ok(Asked::Line(Box::new(Line::new(gates, pacers, ask, gate.entry(), now))));
+            }
+        },
+    };
     let asked = cooldown::admit(&member.gate, part.as_ref(), &ask, now);
     drop(grant);
     match asked {
-        Ok(admitted) => Begun { admitted, counted, suspect }.counted(),
+        Ok(admitted) => Begun { admitted, counted, suspect, booked: turn }.counted(),
         // It would have been refused, so what it says changes nothing either.
         Err(_) if families.shadows() => Begun::unobserved(now).counted(),
-        Err(_) if !scope::has_attempts() => Err(budget::out_of_attempts()),
-        Err((refusing, refusal)) => {
-            let cooling = Cooling::gate(refusing, &refusal, None);
-            if gate.no_wait {
-                return Err(Error::Cooling(cooling));
-            }
-            patience.refused(cooling, &caller).map(Asked::Wait)
-        }
+        Err((refusing, refusal)) => refused(gate, patience, refusing, &refusal).map(Asked::Wait),
     }
 }
 
-/// What runs, and what its output is charged to.
-struct Begun {
-    admitted: Admitted,
-    counted: Counted,
-    suspect: bool,
-}
-
-impl Begun {
-    /// Nobody let it through, and nobody is told what comes out.
-    fn unobserved(now: Monotonic) -> Self {
-        Self { admitted: Admitted::new(None, now), counted: Counted::default(), suspect: false }
+/// A gate refused: waits that out where it may.
+fn refused(
+    gate: &FamilyGate,
+    patience: &mut Patience,
+    refusing: &Arc<Gate>,
+    refusal: &Refusal,
+) -> Result<Box<Wait>, Error> {
+    if !scope::has_attempts() {
+        return Err(budget::out_of_attempts());
     }
-
-    /// Counts it as an attempt of all budgets around it.
-    fn counted(self) -> Result<Asked, Error> {
-        if attempt::pass() { Ok(Asked::Go(self)) } else { Err(budget::out_of_attempts()) }
+    let cooling = Cooling::gate(refusing, refusal, None);
+    if gate.no_wait {
+        return Err(Error::Cooling(cooling));
     }
-
-    /// Tells the family what came out.
-    fn settle(mut self, verdict: Verdict, gate: &FamilyGate) {
-        let route = gate.named();
-        match verdict {
-            Verdict::Bad(signal) => {
-                let signal = Arc::new(signal);
-                scope::saw(&signal);
-                self.limited(&signal, gate);
-            }
-            Verdict::Good => {
-                if let Some(gate) = self.admitted.gate().filter(|_| self.suspect) {
-                    gate.route_accepted(route);
-                }
-                self.admitted.settle(true);
-            }
-            _ => self.admitted.settle(false),
-        }
-    }
-
-    fn limited(&mut self, signal: &Signal, gate: &FamilyGate) {
-        let (route, now) = (gate.named(), clock::now());
-        let part = |family: &Gate| self.counted.part(signal, family, route, now).filter(|_| !signal.aged);
-        match self.admitted.gate().map(|family| part(&family)) {
-            Some(Some(part)) => {
-                let _ = self.admitted.settle_partition(&part, signal, route);
-            }
-            Some(None) => {
-                let _ = self.admitted.settle_signal(signal, route);
-            }
-            // Its family is gone, and another may have its name by now: the vendor is the same.
-            None if self.admitted.was_admitted() => {
-                self.admitted.settle(false);
-                if let Ok(member) = gate.member(now) {
-                    let part = part(&member.gate);
-                    let struck = part.as_ref().unwrap_or(&member.gate);
-                    let _ = self.admitted.settle_partition(struck, signal, route);
-                }
-            }
-            None => {}
-        }
-    }
+    patience.refused(cooling, &gate.asks())
 }
 
 impl FamilyGate {
     /// Who asks, with the budget that is in scope.
-    fn caller(&self) -> Caller<'static> {
+    fn asks(&self) -> Caller<'static> {
         Caller { budget: scope::budget(), priority: self.priority, uri: None }
+    }
+
+    /// What the pacing of its family needs to know.
+    fn entry(&self) -> Entry {
+        Entry { caller: self.caller, queues: !self.no_queue, ..Entry::new().cost(self.cost) }
+    }
+
+    /// Its turn, where that has come already.
+    fn enter(&self, pacer: &Arc<Pacer>, gate: &Gate, now: Monotonic) -> Option<Booked> {
+        let plain = !pacer.is_by_part() && gate.is_open();
+        plain.then(|| pacer.go(self.cost, now)).flatten().map(Booked::new)
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use forbear_core::budget::Budget as Limits;
 use forbear_core::families::Member;
 use forbear_core::gate::Priority;
+use forbear_core::pacing::Caller;
 use forbear_core::partition::Partition;
 use forbear_core::signal::Reason;
 use forbear_core::time::Monotonic;
@@ -32,6 +33,9 @@ pub struct FamilyGate {
     pub(super) no_wait: bool,
     pub(super) priority: Priority,
     pub(super) partition: Option<Partition>,
+    pub(super) cost: u32,
+    pub(super) caller: Option<Caller>,
+    pub(super) no_queue: bool,
     /// Kept like a reason: a short code, without control characters.
     route: Option<Reason>,
 }
@@ -54,6 +58,9 @@ impl Families {
             no_wait: false,
             priority: Priority::default(),
             partition: None,
+            cost: 1,
+            caller: None,
+            no_queue: false,
             route: None,
         })
     }
@@ -76,7 +83,7 @@ impl FamilyGate {
         Self { grace, ..self }
     }
 
-    /// Waits for nothing: a run that cannot begin ends in [`Cooling`](crate::Cooling) at once.
+    /// Never waits for a cool-down: a run that is refused for one ends in [`Cooling`](crate::Cooling) at once.
     pub fn no_wait(self) -> Self {
         Self { no_wait: true, ..self }
     }
@@ -91,6 +98,22 @@ impl FamilyGate {
         Self { partition: Some(partition), ..self }
     }
 
+    /// What a run costs, in the unit that its family's [`Pacing`](crate::Pacing) counts (1).
+    pub fn cost(self, cost: u32) -> Self {
+        Self { cost, ..self }
+    }
+
+    /// Who asks: callers that name themselves take turns where runs and attempts are queued to be paced.
+    pub fn caller(self, caller: Caller) -> Self {
+        Self { caller: Some(caller), ..self }
+    }
+
+    /// Never queued to be paced: a run that would have to wait for its turn ends in
+    /// [`PacingRefused`](crate::PacingRefused) at once.
+    pub fn no_queue(self) -> Self {
+        Self { no_queue: true, ..self }
+    }
+
     /// A name for what is called, shown in health, events and refusals where HTTP has its path: without control
     /// characters, cut at 64 bytes. No arguments and no secrets belong in it.
     pub fn route(self, name: &str) -> Self {
@@ -103,8 +126,8 @@ impl FamilyGate {
     /// The output is always returned as it is, limited or not.
     ///
     /// # Errors
-    /// [`Error::Cooling`](crate::Error::Cooling) and [`Error::UnknownFamily`](crate::Error::UnknownFamily): `run` was not
-    /// called. [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): nor was it, or its future was dropped at the
+    /// [`Error::Cooling`](crate::Error::Cooling), [`Error::Pacing`](crate::Error::Pacing) and
+    /// [`Error::UnknownFamily`](crate::Error::UnknownFamily): `run` was not called. [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): nor was it, or its future was dropped at the
     /// deadline; `attempts()` tells which. Never [`Error::Client`](crate::Error::Client).
     pub fn run<M, F, C>(&self, run: M, classify: C) -> Run<M, F, C>
     where

@@ -8,7 +8,8 @@
 //! |---|---|
 //! | open | begins at once |
 //! | cooling, probing, recovering | waits its turn among all callers where that fits the budget, without one at most 60 s; else [`Cooling`](crate::Cooling) |
-//! | the same, with [`FamilyGate::no_wait`] | ends in [`Cooling`](crate::Cooling) at once |
+//! | [paced](crate::pacing) | waits for its turn in the queue of HTTP attempts, else [`PacingRefused`](crate::PacingRefused); it is in flight until its output |
+//! | cooling, probing, recovering, with [`FamilyGate::no_wait`] | ends in [`Cooling`](crate::Cooling) at once |
 //! | paused | ends in [`Cooling`](crate::Cooling) at once |
 //! | [shut down](crate::Families::shutdown) | ends in [`Cooling`](crate::Cooling) where it would wait, or waited |
 //! | removed | ends in [`UnknownFamily`](crate::UnknownFamily), also where it waited |
@@ -86,10 +87,11 @@
 //! **Place in the order.** A run has budget, waiting and gate in it: put no layer around it, and nothing that repeats it
 //! inside. **Cancellation.** Dropping it drops what it runs, or its place in the queue, or the probe that it was granted. A
 //! child process outlives its future, unless it was told otherwise: `tokio::process::Command::kill_on_drop`.
-//! **Memory.** No allocation but for a wait.
+//! **Memory.** No allocation but for a wait, or a turn.
 //!
 //! [`Budget::current`]: crate::Budget::current
 
+mod begun;
 mod future;
 mod gate;
 

@@ -1,12 +1,11 @@
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use forbear_core::gate::{Gate, Grant, Place, Refusal, Turn};
 use forbear_core::time::Monotonic;
-use tokio::time::Sleep;
 
-use crate::{clock, events};
+use crate::clock::{self, Alarm};
+use crate::events;
 
 /// A wait: for a gate's verdict, or for a moment alone. Dropped, it gives up its place.
 pub(crate) struct Wait {
@@ -15,7 +14,7 @@ pub(crate) struct Wait {
     until: Monotonic,
     /// Whether another logical request was told the moment.
     recorded: bool,
-    timer: Option<(Monotonic, Pin<Box<Sleep>>)>,
+    timer: Alarm,
 }
 
 /// How a wait ended.
@@ -30,21 +29,21 @@ pub(crate) enum Waited {
 
 impl Wait {
     pub(crate) const fn at_gate(place: Place) -> Self {
-        Self { place: Some(place), until: Monotonic::ORIGIN, recorded: false, timer: None }
+        Self { place: Some(place), until: Monotonic::ORIGIN, recorded: false, timer: Alarm::new() }
     }
 
     /// In the waiting room, until the deadline that an earlier logical request recorded.
     pub(crate) const fn recorded_in(room: Place) -> Self {
-        Self { place: Some(room), until: Monotonic::ORIGIN, recorded: true, timer: None }
+        Self { place: Some(room), until: Monotonic::ORIGIN, recorded: true, timer: Alarm::new() }
     }
 
     pub(crate) const fn until(until: Monotonic) -> Self {
-        Self { place: None, until, recorded: false, timer: None }
+        Self { place: None, until, recorded: false, timer: Alarm::new() }
     }
 
     /// Until the deadline that an earlier logical request recorded, which may move meanwhile.
     pub(crate) const fn recorded(until: Monotonic) -> Self {
-        Self { place: None, until, recorded: true, timer: None }
+        Self { place: None, until, recorded: true, timer: Alarm::new() }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Waited> {
@@ -67,24 +66,7 @@ impl Wait {
                 None if now >= self.until => return Poll::Ready(Waited::Over(None)),
                 None => self.until,
             };
-            ready!(self.sleep(until, cx));
-        }
-    }
-
-    fn sleep(&mut self, until: Monotonic, cx: &mut Context<'_>) -> Poll<()> {
-        match &mut self.timer {
-            Some((armed, timer)) => {
-                if *armed != until {
-                    timer.as_mut().reset(clock::to_instant(until));
-                    *armed = until;
-                }
-                clock::poll_timer(timer.as_mut(), cx)
-            }
-            None => {
-                let timer =
-                    self.timer.insert((until, Box::pin(tokio::time::sleep_until(clock::to_instant(until)))));
-                clock::poll_timer(timer.1.as_mut(), cx)
-            }
+            ready!(self.timer.poll(until, cx));
         }
     }
 }

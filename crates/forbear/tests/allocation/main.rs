@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::{
-    BudgetLayer, Families, FamiliesBuilder, Family, FamilyCooldownLayer, NoWait, RetryAfterLayer, Unknown,
+    BudgetLayer, Families, FamiliesBuilder, Family, FamilyCooldownLayer, NoWait, Pacing, PacingLayer,
+    RetryAfterLayer, Unknown,
 };
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body_util::Empty;
@@ -68,6 +69,8 @@ fn request(uri: &'static str) -> Request<Body> {
     request
 }
 
+const SECOND: Duration = Duration::from_secs(1);
+
 /// So many calls are counted.
 const CALLS: u64 = 200;
 
@@ -118,6 +121,31 @@ async fn the_layers_allocate_nothing_for_a_call_that_is_not_replayed_and_does_no
         .unwrap();
     of_few_families(&families);
     of_ten_thousand_families();
+    of_paced_families();
+}
+
+/// One whose limits are not reached, another, and a healthy host.
+fn of_paced_families() {
+    let pacing = Pacing::new().at_most(1_000_000, SECOND).in_flight(8);
+    let families = Families::builder()
+        .family(Family::new("paced").host("paced.test").pacing(pacing))
+        .family(Family::new("free").host("free.test"))
+        .build()
+        .unwrap();
+    let layers = (
+        BudgetLayer::new(30 * SECOND),
+        RetryAfterLayer::new().without_replay(),
+        PacingLayer::new(families.clone()),
+        FamilyCooldownLayer::new(families.clone()),
+    );
+    for uri in ["https://paced.test/chart", "https://free.test/chart", "https://healthy.test/chart"] {
+        let allocations = fewest(layers.layer(Client { pending: true }), || request(uri));
+        println!("pacing, {uri}: {allocations} allocations");
+        assert_eq!(allocations, 0, "{uri}");
+    }
+    let health = families.health();
+    let paced = health.family("paced").unwrap();
+    assert_eq!((paced.attempts, paced.pacing.as_ref().unwrap().in_flight), (CALLS, Some(0)));
 }
 
 /// A match by host, port, route, suffix, name as sent and not, and none, each among ten thousand families.

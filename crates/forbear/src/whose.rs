@@ -1,15 +1,13 @@
-//! Whose limit an attempt counts against, and whether all of those let it through.
+//! Whose limit an attempt counts against.
 
 use std::sync::Arc;
 
 use forbear_core::families::Member;
-use forbear_core::gate::{Ask, Decision, Gate, Outcome, Refusal, Suspect, Ticket};
+use forbear_core::gate::{Gate, Suspect};
 use forbear_core::partition::Partition;
 use forbear_core::signal::{Scope, Signal as Said};
 use forbear_core::time::Monotonic;
-
-use super::admitted::Admitted;
-use crate::events;
+use http::Request;
 
 /// Whose limit an attempt counts against, besides its family's.
 pub(crate) struct Whose {
@@ -33,6 +31,13 @@ pub(crate) struct Counted {
 }
 
 impl Whose {
+    /// Of a request: by credential, as it says itself, else as its family reads a header.
+    #[inline]
+    pub(crate) fn of_request<B>(request: &Request<B>, member: &Member, now: Monotonic) -> Self {
+        let route = || Some(Partition::of_template(request.method(), request.uri().path()));
+        Self::of(member, request.uri().path(), || partition(request, member), route, now)
+    }
+
     /// Of an attempt on `path` of a family, whose `partition` and `route` are asked only where they count.
     #[inline]
     pub(crate) fn of(
@@ -72,6 +77,19 @@ impl Whose {
     }
 }
 
+/// The partition that a request states.
+#[inline]
+pub(crate) fn stated<B>(request: &Request<B>) -> Option<Partition> {
+    request.extensions().get::<Partition>().copied()
+}
+
+/// The partition that a request counts in: as it says itself, else as its family reads a header.
+#[inline]
+pub(crate) fn partition<B>(request: &Request<B>, member: &Member) -> Option<Partition> {
+    let by_header = || request.headers().get(member.partition_header.as_ref()?).map(Partition::of);
+    stated(request).or_else(by_header)
+}
+
 impl Counted {
     /// Of the parts that an attempt counts in, its bucket, its route and its credential, the one that is closed most.
     fn narrowest(
@@ -109,38 +127,4 @@ impl Counted {
 /// The gate that is closed most, of equals the last: nobody passes a part that cools by another that does not.
 fn most_closed<const N: usize>(gates: [Option<Arc<Gate>>; N], now: Monotonic) -> Option<Arc<Gate>> {
     gates.into_iter().flatten().max_by_key(|gate| gate.closed(now))
-}
-
-/// Who does not let an attempt through, and why.
-pub(crate) type Refused<'g> = (&'g Arc<Gate>, Refusal);
-
-/// Asks a family and its partition, which must both let an attempt through, under their locks.
-///
-/// # Errors
-/// Who does not let it through, and why.
-pub(crate) fn admit<'g>(
-    gate: &'g Arc<Gate>,
-    partition: Option<&'g Arc<Gate>>,
-    ask: &Ask,
-    now: Monotonic,
-) -> Result<Admitted, Refused<'g>> {
-    let admit = |gate: &'g Arc<Gate>| -> Result<Ticket, Refused<'g>> {
-        let (decision, news) = gate.admit(ask, now);
-        events::emit(gate, &news);
-        match decision {
-            Decision::Go(ticket) => Ok(ticket),
-            Decision::Refuse(refusal) => Err((gate, refusal)),
-        }
-    };
-    let part = partition.map(admit).transpose()?;
-    match (admit(gate), partition.zip(part)) {
-        (Ok(ticket), _) => Ok(Admitted::new(Some(ticket), now).and(part)),
-        (Err(refused), Some((partition, part))) => {
-            // What was taken of the partition goes to the next caller.
-            let observed = partition.observe(&part, Outcome::NotSent, now);
-            events::emit(partition, &observed.events);
-            Err(refused)
-        }
-        (Err(refused), None) => Err(refused),
-    }
 }

@@ -1,0 +1,78 @@
+//! A wait ends with the budget, and one that does not fit is not begun.
+
+use forbear::{Budget, BudgetLayer, Error, Pacing, PacingCause};
+use tokio::time::{Instant, sleep};
+use tower::{Layer, ServiceExt};
+
+use crate::common::{Client, MS, SECOND, answer, get, hangs, with};
+use crate::{URL, crowd, families, gated, paced, refused, service};
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_go_in_time_is_refused_before_it_waits() {
+    let (families, client) = (families(Pacing::new().gap(SECOND)), Client::new([answer(200)]));
+    let service = BudgetLayer::new(2500 * MS).layer(gated(&families, client.clone()));
+    let start = Instant::now();
+    let sends = (0..6).map(|_| {
+        let service = service.clone();
+        async move { (service.oneshot(get(URL)).await, start.elapsed()) }
+    });
+    let answers = crowd::all(sends).await;
+    for (number, (answer, took)) in answers.into_iter().enumerate() {
+        if number < 3 {
+            assert_eq!(answer.unwrap().status(), 200, "{number}");
+            continue;
+        }
+        let refused = refused(answer).unwrap();
+        assert_eq!((refused.cause(), refused.retry_in()), (PacingCause::TooLate, Some(SECOND)), "{number}");
+        assert!(took.is_zero(), "{number}: {took:?}");
+    }
+    assert_eq!(client.sent(), 3);
+}
+
+/// Nobody knows when what is in flight ends, so it is queued, and refused when its deadline comes.
+#[tokio::test(start_paused = true)]
+async fn who_queued_is_refused_when_its_deadline_comes() {
+    let (families, client) = (families(Pacing::new().in_flight(1)), Client::new([hangs(), answer(200)]));
+    let service = service(&families, client.clone());
+    let hanging = tokio::spawn(service.clone().oneshot(get(URL)));
+    tokio::task::yield_now().await;
+    let start = Instant::now();
+    let error = service.clone().oneshot(with(get(URL), Budget::within(2 * SECOND))).await.unwrap_err();
+    assert_eq!(refused::<()>(Err(error)).unwrap().cause(), PacingCause::TooLate);
+    assert_eq!(start.elapsed(), 2 * SECOND);
+    // The same inside a budget of a layer: a refusal too, since nothing was sent.
+    let error = BudgetLayer::new(SECOND).layer(service.clone()).oneshot(get(URL)).await.unwrap_err();
+    assert!(matches!(&error, Error::Pacing(refused) if refused.cause() == PacingCause::TooLate), "{error:?}");
+    assert_eq!((start.elapsed(), paced(&families).queued, client.sent()), (3 * SECOND, 0, 1));
+    hanging.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_budget_a_turn_is_waited_for_at_most_a_minute() {
+    let families = families(Pacing::new().gap(50 * SECOND));
+    let service = service(&families, Client::new([answer(200)]));
+    let answers = crowd::all((0..3).map(|_| service.clone().oneshot(get(URL)))).await;
+    let sent: Vec<_> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(sent, [true, true, false]);
+    let refusal = answers.into_iter().find_map(refused).unwrap();
+    assert_eq!(refusal.cause(), PacingCause::TooLate);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_ends_the_waits_and_what_needs_none_goes_on() {
+    let families = families(Pacing::new().gap(SECOND));
+    let service = gated(&families, Client::new([answer(200)]));
+    let start = Instant::now();
+    let sends = crowd::all((0..4).map(|_| service.clone().oneshot(get(URL))));
+    let shutdown = async {
+        sleep(1500 * MS).await;
+        families.shutdown();
+    };
+    let (answers, ()) = tokio::join!(sends, shutdown);
+    let causes: Vec<_> = answers.into_iter().filter_map(refused).map(|refused| refused.cause()).collect();
+    assert_eq!((causes, start.elapsed()), (vec![PacingCause::ShuttingDown; 2], 1500 * MS));
+    let refusal = refused(service.clone().oneshot(get(URL)).await).unwrap();
+    assert_eq!(refusal.cause(), PacingCause::ShuttingDown);
+    sleep(SECOND).await;
+    assert_eq!(service.oneshot(get(URL)).await.unwrap().status(), 200);
+}
