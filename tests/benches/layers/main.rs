@@ -61,7 +61,19 @@ fn check(rows: &[Row]) -> Result<(), String> {
 fn measure(rows: &[Row]) -> Result<(), String> {
     let counts = instructions::count(&rows.iter().collect::<Vec<_>>())?;
     let mut timer = Timer::new();
-    let shared = [rows::FLOOR, rows::GATE, rows::THREE, rows::TOWER_LIMIT, rows::TOWER, rows::RESILIENCE];
+    let shared = [
+        rows::FLOOR,
+        rows::GATE,
+        rows::THREE,
+        rows::UNPACED,
+        rows::WINDOW,
+        rows::IN_FLIGHT,
+        rows::FOUR,
+        rows::PACED,
+        rows::TOWER_LIMIT,
+        rows::TOWER,
+        rows::RESILIENCE,
+    ];
     let mut one = |row: &Row, instructions| Measured {
         instructions,
         nanoseconds: (timer.alone(row, false), timer.alone(row, true)),
