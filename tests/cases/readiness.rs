@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use forbear::{BudgetLayer, FamilyCooldownLayer, RetryAfterLayer};
+use forbear::{BudgetLayer, FamilyCooldownLayer, Pacing, PacingLayer, RetryAfterLayer};
 use forbear_mock::{MockVendor, reply};
 use http::{Request, Response, StatusCode};
 use tokio::time::{Instant, timeout};
@@ -12,7 +12,7 @@ use tower::limit::{ConcurrencyLimit, RateLimit};
 use tower::load_shed::LoadShed;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 
-use crate::support::{Body, SECOND, get, impatient, registered, settle};
+use crate::support::{Body, SECOND, get, impatient, paced, registered, settle};
 
 /// Panics where it is called without having been made ready, itself and not a clone of it.
 struct Strict<S> {
@@ -83,6 +83,12 @@ async fn every_layer_calls_the_instance_that_was_made_ready() {
             exercise(RetryAfterLayer::new().layer($client)).await;
             exercise(FamilyCooldownLayer::new(registered()).layer($client)).await;
             exercise(forbear::stack(&registered()).budget(30 * SECOND).layer($client)).await;
+            // At once, and after a wait for their turn.
+            for pacing in [Pacing::new().gap(SECOND), Pacing::new().in_flight(1)] {
+                let families = paced(pacing);
+                exercise(PacingLayer::new(families.clone()).layer($client)).await;
+                exercise(forbear::stack(&families).budget(30 * SECOND).layer($client)).await;
+            }
         )+};
     }
     let mock = || {

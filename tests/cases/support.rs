@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::body::Replay;
-use forbear::{Families, Family, NoWait, Vendor};
+use forbear::{Families, Family, NoWait, Pacing, Vendor};
 use forbear_mock::{MockService, MockVendor};
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
@@ -39,6 +39,12 @@ pub(crate) fn post(path: &str) -> Request<Body> {
 /// One registered family, `vendor`, with the host `vendor.test`.
 pub(crate) fn registered() -> Families {
     Families::builder().family(Family::new("vendor").host("vendor.test")).build().unwrap()
+}
+
+/// The same, paced like this.
+pub(crate) fn paced(pacing: Pacing) -> Families {
+    let family = Family::new("vendor").host("vendor.test").pacing(pacing);
+    Families::builder().family(family).build().unwrap()
 }
 
 /// No registered family: each host gets one when it first signals a limit.

@@ -6,7 +6,7 @@ use crate::rows::{self, Row};
 /// By row, over its floor: over a client that is ready at once, and over one that is pending once. A tenth above what was
 /// counted last, since the count moves with the seeds of the hash tables and with where memory lies, which the
 /// environment's size shifts; lowered when a call becomes cheaper.
-const LIMITS: [(&str, u64, u64); 9] = [
+const LIMITS: [(&str, u64, u64); 15] = [
     (rows::BUDGET_ALONE, 470, 1_310),
     (rows::RETRY_AFTER_ALONE, 570, 600),
     (rows::GATE, 1_220, 1_230),
@@ -16,6 +16,12 @@ const LIMITS: [(&str, u64, u64); 9] = [
     (rows::HEALTHY, 1_000, 1_010),
     (rows::THREE, 2_000, 2_900),
     (rows::REPLAY, 4_250, 5_150),
+    (rows::UNPACED, 245, 255),
+    (rows::UNLIMITED, 445, 455),
+    (rows::WINDOW, 825, 835),
+    (rows::IN_FLIGHT, 855, 865),
+    (rows::FOUR, 2_510, 3_490),
+    (rows::PACED, 3_100, 4_080),
 ];
 
 /// The rows that have a limit, and their floors.

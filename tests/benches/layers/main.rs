@@ -4,6 +4,7 @@
 //! |---|---|
 //! | none | measures everything, and prints one table |
 //! | `--check` | counts instructions, and fails where a row is over its limit |
+//! | `--threads ROW ROW` | times these rows alone and by two threads at once, for when the machine is idle |
 //! | `--profile ROW ready` | leaves callgrind's file of one row for `callgrind_annotate`; or `pending` |
 
 mod allocations;
@@ -30,6 +31,16 @@ fn main() -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         None => measure(&rows),
         Some("--check") => check(&rows),
+        Some("--threads") => {
+            let mut timer = Timer::new();
+            let named = rows.iter().filter(|row| arguments[1..].iter().any(|name| name == row.name));
+            let timed: Vec<_> = named.map(|row| (row, timer.alone(row, false), timer.by_two(row))).collect();
+            println!();
+            for (row, alone, two) in timed {
+                println!("{:<40} {alone:>6.0} {two:>6.0} {:>6.2}×", row.name, two / alone);
+            }
+            Ok(())
+        }
         Some("--profile") => instructions::files(&arguments[1..]).map(|files| println!("{files:#?}")),
         Some(callgrind::INSIDE) => {
             instructions::inside(&rows, &arguments[1..]);
@@ -61,7 +72,19 @@ fn check(rows: &[Row]) -> Result<(), String> {
 fn measure(rows: &[Row]) -> Result<(), String> {
     let counts = instructions::count(&rows.iter().collect::<Vec<_>>())?;
     let mut timer = Timer::new();
-    let shared = [rows::FLOOR, rows::GATE, rows::THREE, rows::TOWER_LIMIT, rows::TOWER, rows::RESILIENCE];
+    let shared = [
+        rows::FLOOR,
+        rows::GATE,
+        rows::THREE,
+        rows::UNPACED,
+        rows::WINDOW,
+        rows::IN_FLIGHT,
+        rows::FOUR,
+        rows::PACED,
+        rows::TOWER_LIMIT,
+        rows::TOWER,
+        rows::RESILIENCE,
+    ];
     let mut one = |row: &Row, instructions| Measured {
         instructions,
         nanoseconds: (timer.alone(row, false), timer.alone(row, true)),

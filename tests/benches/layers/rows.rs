@@ -5,7 +5,7 @@ use std::future::{Ready, ready};
 use std::time::Duration;
 
 use forbear::dialect::Dialect;
-use forbear::{BudgetLayer, Families, Family, FamilyCooldownLayer, RetryAfterLayer};
+use forbear::{BudgetLayer, Families, Family, FamilyCooldownLayer, Pacing, PacingLayer, RetryAfterLayer};
 use forbear_benches::Call;
 use http::{Request, Response};
 use tower::limit::GlobalConcurrencyLimitLayer;
@@ -46,6 +46,12 @@ pub(crate) const BUCKET: &str = "gate alone, its bucket named";
 pub(crate) const LIMITED: &str = "gate alone, one of its buckets was limited";
 pub(crate) const THREE: &str = "**three layers**";
 pub(crate) const REPLAY: &str = "three layers, replay, 8 headers";
+pub(crate) const UNPACED: &str = "pacing alone, no family has limits";
+pub(crate) const UNLIMITED: &str = "pacing alone, another family has limits";
+pub(crate) const WINDOW: &str = "pacing alone, a window";
+pub(crate) const IN_FLIGHT: &str = "pacing alone, in flight";
+pub(crate) const FOUR: &str = "**the stack, without limits**";
+pub(crate) const PACED: &str = "**the stack, a window and in flight**";
 pub(crate) const TOWER_LIMIT: &str = "tower ConcurrencyLimit";
 pub(crate) const TOWER: &str = "**tower Retry + Timeout + ConcurrencyLimit**";
 pub(crate) const RESILIENCE: &str = "**tower-resilience retry + breaker + time limiter**";
@@ -86,6 +92,13 @@ pub(crate) fn all() -> Vec<Row> {
     let healthy = FamilyCooldownLayer::new(Families::builder().build().unwrap());
     let many = FamilyCooldownLayer::new(self::families(MANY));
     let timeout = TimeoutLayer::new(BUDGET);
+    let pacing = |families: &Families| PacingLayer::new(families.clone());
+    let others = Families::builder()
+        .family(Family::new("vendor-0").host(host_name(0)))
+        .family(Family::new("other").host("other.test").pacing(window()))
+        .build()
+        .unwrap();
+    let both = paced(window().in_flight(1_000));
     let permits = || GlobalConcurrencyLimitLayer::new(1_000);
     vec![
         row(FLOOR, FLOOR, one(), tower::layer::util::Identity::new()),
@@ -104,6 +117,14 @@ pub(crate) fn all() -> Vec<Row> {
         row("three layers, no deadline", FLOOR, one(), (BudgetLayer::unlimited(), plain(), gate())),
         row(THREE, FLOOR, one(), (budget, plain(), gate())),
         row(REPLAY, FLOOR_HEADERS, one().eight_headers(), (budget, RetryAfterLayer::new(), gate())),
+        row(UNPACED, FLOOR, one(), pacing(&families)),
+        row(UNLIMITED, FLOOR, one(), pacing(&others)),
+        row(WINDOW, FLOOR, one(), pacing(&paced(window()))),
+        row(IN_FLIGHT, FLOOR, one(), pacing(&paced(Pacing::new().in_flight(1_000)))),
+        row("pacing alone, a gap", FLOOR, one(), pacing(&paced(Pacing::new().gap(Duration::from_nanos(1))))),
+        row("pacing alone, steered", FLOOR, one(), pacing(&paced(window().steered(true)))),
+        row(FOUR, FLOOR, one(), (budget, plain(), pacing(&families), gate())),
+        row(PACED, FLOOR, one(), (budget, plain(), pacing(&both), FamilyCooldownLayer::new(both.clone()))),
         row("tower Retry, request cloned", FLOOR, one(), RetryLayer::new(Never)),
         row("tower Timeout", FLOOR, one(), timeout.clone()),
         row(TOWER_LIMIT, FLOOR, one(), permits()),
@@ -119,6 +140,17 @@ pub(crate) fn all() -> Vec<Row> {
 fn families(count: usize) -> Families {
     let family = |host| Family::new(format!("vendor-{host}")).host(host_name(host));
     (0..count).map(family).fold(Families::builder(), forbear::FamiliesBuilder::family).build().unwrap()
+}
+
+/// One family that is paced like this.
+fn paced(pacing: Pacing) -> Families {
+    let family = Family::new("vendor-0").host(host_name(0)).pacing(pacing);
+    Families::builder().family(family).build().unwrap()
+}
+
+/// A limit that is never reached.
+fn window() -> Pacing {
+    Pacing::new().at_most(100_000_000, Duration::from_secs(1))
 }
 
 /// A vendor whose limits are for buckets that it names.

@@ -374,7 +374,7 @@ impl Gate {
         served
     }
 
-    fn take_times(&self, state: &mut State) {
+    pub(super) fn take_times(&self, state: &mut State) {
         for shard in self.shards.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let (mean, deviation, samples) = shard.take_times();
             state.time.absorb(mean, deviation, samples);

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::time::Monotonic;
 
 use super::ask::Ask;
@@ -32,5 +34,13 @@ impl Gate {
             Some(state.refuse(cause, retry_at, now))
         })
         .0
+    }
+
+    /// What must be left of a budget for an answer to be likely. Who has waited until less is left is not sent.
+    #[must_use]
+    pub fn needed(&self) -> Duration {
+        let mut state = self.lock();
+        self.take_times(&mut state);
+        state.time.needed()
     }
 }

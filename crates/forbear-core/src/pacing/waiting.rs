@@ -138,6 +138,10 @@ impl State {
 
     /// Wakes the one that goes next, so that it arms its timer or goes.
     pub(super) fn nudge(&mut self) {
+        if self.in_flight.left() == 0 {
+            // It could not go. Whatever frees a place tells it, so that each is woken once for its turn.
+            return;
+        }
         if let Some(leader) = self.queue.leader()
             && let Some(waiter) = self.queue.get_mut(leader)
         {

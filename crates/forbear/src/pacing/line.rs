@@ -56,8 +56,9 @@ enum Step {
 }
 
 impl Line {
-    /// The line of `pacer`, that of the family whose gate is `gate`. The deadline of `entry` is that of `ask`, or one for
-    /// who has none.
+    /// The line of `pacer`, that of the family whose gate is `gate`. The deadline of `entry` is that of `ask`, less what an
+    /// answer takes: sent at the very end of its budget, an attempt would cost quota and serve nobody. Or it is one for who
+    /// has none.
     pub(crate) fn new(
         (gate, part_gate): (Arc<Gate>, Option<Arc<Gate>>),
         (pacer, part): (Arc<Pacer>, Option<Arc<Pacer>>),
@@ -65,7 +66,10 @@ impl Line {
         entry: Entry,
         now: Monotonic,
     ) -> Self {
-        let deadline = ask.deadline.unwrap_or_else(|| now.after(UNBUDGETED));
+        let deadline = match ask.deadline {
+            Some(deadline) => deadline.before(gate.needed()),
+            None => now.after(UNBUDGETED),
+        };
         let entry = Entry { deadline: Some(deadline), priority: ask.priority, ..entry };
         Self { gate, part_gate, ask, entry, pacer, part, booked: None, spot: None, alarm: Alarm::new() }
     }

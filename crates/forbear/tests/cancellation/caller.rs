@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use forbear::{NoWait, Priority};
+use forbear::{NoQueue, NoWait, Partition, Priority};
 use futures_util::FutureExt;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
@@ -27,7 +27,10 @@ pub(crate) struct Caller {
     /// When it comes.
     pub(crate) after: Duration,
     pub(crate) no_wait: bool,
+    pub(crate) no_queue: bool,
     pub(crate) background: bool,
+    /// Whose limit it counts against.
+    pub(crate) partition: Option<&'static str>,
     /// The body of its request.
     pub(crate) body: Plan,
     /// How long it holds the answer before it reads it.
@@ -46,7 +49,9 @@ impl Caller {
             budget: Duration::from_secs(60),
             after: Duration::ZERO,
             no_wait: false,
+            no_queue: false,
             background: false,
+            partition: None,
             body: Plan::default(),
             holds: Duration::ZERO,
             polls: usize::MAX,
@@ -60,6 +65,12 @@ impl Caller {
         let mut request = Request::put(self.url).body(world.client.request_body(self.body)).unwrap();
         if self.no_wait {
             request.extensions_mut().insert(NoWait);
+        }
+        if self.no_queue {
+            request.extensions_mut().insert(NoQueue);
+        }
+        if let Some(partition) = self.partition {
+            request.extensions_mut().insert(Partition::of(partition));
         }
         if self.background {
             request.extensions_mut().insert(Priority::Background);

@@ -85,6 +85,10 @@ struct Shared {
     /// Pending polls before it is ready.
     unready: AtomicUsize,
     steps: AtomicUsize,
+    /// Attempts at the paced host that were polled at least once.
+    sent: AtomicUsize,
+    /// Attempts at it that panicked when they were called.
+    broke: AtomicUsize,
     faults: Mutex<HashSet<usize>>,
     services: Arc<()>,
     attempts: Arc<()>,
@@ -125,6 +129,16 @@ impl Client {
     /// How many steps it took since then.
     pub(crate) fn steps(&self) -> usize {
         self.shared.steps.load(Ordering::Relaxed)
+    }
+
+    /// How many attempts at `vendor.test` were polled at least once.
+    pub(crate) fn sent(&self) -> usize {
+        self.shared.sent.load(Ordering::Relaxed)
+    }
+
+    /// How many of them panicked before, when they were called.
+    pub(crate) fn broke(&self) -> usize {
+        self.shared.broke.load(Ordering::Relaxed)
     }
 
     /// The body of a request.
@@ -169,9 +183,13 @@ impl<B: Body<Data = Bytes>> Service<Request<B>> for Client {
 
     fn call(&mut self, request: Request<B>) -> Attempt<B> {
         assert_eq!(self.unready.take(), Some(0), "called without being ready");
+        let counts = request.uri().host() == Some("vendor.test");
+        let broke = self.shared.broke.fetch_add(counts.into(), Ordering::Relaxed);
         self.shared.step();
+        self.shared.broke.store(broke, Ordering::Relaxed);
         Attempt {
             act: self.next(),
+            counts,
             request: Some(Box::pin(request.into_body())),
             sleep: None,
             shared: Arc::clone(&self.shared),
@@ -191,6 +209,8 @@ fn pend(left: &mut usize, cx: &mut Context<'_>) -> Poll<()> {
 
 pub(crate) struct Attempt<B> {
     act: Act,
+    /// Whether its first poll is still to be counted.
+    counts: bool,
     request: Option<Pin<Box<B>>>,
     sleep: Option<Pin<Box<Sleep>>>,
     shared: Arc<Shared>,
@@ -202,6 +222,8 @@ impl<B: Body<Data = Bytes>> Future for Attempt<B> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
+        let sent = usize::from(std::mem::take(&mut this.counts));
+        let _ = this.shared.sent.fetch_add(sent, Ordering::Relaxed);
         this.shared.step();
         while let Some(request) = &mut this.request {
             match ready!(request.as_mut().poll_frame(cx)) {

@@ -14,7 +14,7 @@ async fn each(layers: Layers, stands: Stands, script: &[Act]) {
         for step in 0.. {
             let context =
                 format!("{layers:?}, {stands:?}, {callers} callers, panic at step {step}, {script:?}");
-            let world = World::new(stands, gate(), script.iter().copied()).await;
+            let world = World::new(layers.limits(), stands, gate(), script.iter().copied()).await;
             world.client.trouble(1, [step]);
             let caller = Caller { body: SLOW, ..Caller::new(layers) };
             let ended = all((0..callers).map(|_| caller.call(&world))).await;
@@ -22,7 +22,7 @@ async fn each(layers: Layers, stands: Stands, script: &[Act]) {
             world.assert_nothing_is_held(&context);
             let panicked = ended.iter().filter(|end| end.is_none()).count();
             assert_eq!(panicked, usize::from(!over), "{context}");
-            if layers == Layers::All {
+            if Layers::STACKS.contains(&layers) {
                 let served =
                     ended.iter().filter(|end| end.flatten().is_some_and(|status| status == 200)).count();
                 assert_eq!(served, callers - panicked, "{context}");
@@ -38,7 +38,7 @@ async fn each(layers: Layers, stands: Stands, script: &[Act]) {
 #[test]
 fn every_layer_alone() {
     on_a_paused_clock(async {
-        for layers in [Layers::Budget, Layers::RetryAfter, Layers::Cooldown] {
+        for layers in [Layers::Budget, Layers::RetryAfter, Layers::Pacing, Layers::Cooldown] {
             for stands in Stands::EACH {
                 each(layers, stands, &[limited(429, 1).polls(1).body(SLOW), answer(200).polls(1).body(SLOW)])
                     .await;
@@ -50,10 +50,12 @@ fn every_layer_alone() {
 #[test]
 fn all_layers() {
     on_a_paused_clock(async {
-        for stands in Stands::EACH {
-            each(Layers::All, stands, &[answer(200).polls(1).delay(100 * MS).body(SLOW)]).await;
-            let script = [limited(503, 1).delay(50 * MS).body(SLOW), limited(429, 1), answer(200).body(SLOW)];
-            each(Layers::All, stands, &script).await;
+        for layers in Layers::STACKS {
+            for stands in Stands::EACH {
+                each(layers, stands, &[answer(200).polls(1).delay(100 * MS).body(SLOW)]).await;
+                let refused = limited(503, 1).delay(50 * MS).body(SLOW);
+                each(layers, stands, &[refused, limited(429, 1), answer(200).body(SLOW)]).await;
+            }
         }
     });
 }

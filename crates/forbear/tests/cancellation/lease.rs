@@ -17,7 +17,7 @@ use crate::world::{Layers, PERMITS, Stands, URL, World, gate};
 #[test]
 fn an_unsent_probe_is_handed_on_without_a_gap() {
     on_a_paused_clock(async {
-        let world = World::new(Stands::Cooling, gate(), [answer(200)]).await;
+        let world = World::new(None, Stands::Cooling, gate(), [answer(200)]).await;
         let get = || -> Request<Frames> {
             Request::get(URL).body(world.client.request_body(Plan::default())).unwrap()
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use forbear::{
     BoxError, Budget, BudgetLayer, Error, Families, Family, FamilyCooldownLayer, GateSettings, HealthPhase,
-    Ladder, NoWait, RetryAfterLayer,
+    Ladder, NoQueue, NoWait, Pacing, PacingHealth, PacingLayer, RetryAfterLayer, RetryQuota,
 };
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -34,13 +34,38 @@ pub(crate) const PERMITS: usize = 2;
 pub(crate) enum Layers {
     Budget,
     RetryAfter,
+    Pacing,
     Cooldown,
+    /// Where the family has no limits.
     All,
+    /// Where it has.
+    Paced,
 }
 
 impl Layers {
-    pub(crate) const EACH: [Self; 4] = [Self::Budget, Self::RetryAfter, Self::Cooldown, Self::All];
+    pub(crate) const EACH: [Self; 6] =
+        [Self::Budget, Self::RetryAfter, Self::Pacing, Self::Cooldown, Self::All, Self::Paced];
+    /// All layers, without limits and with some.
+    pub(crate) const STACKS: [Self; 2] = [Self::All, Self::Paced];
+
+    /// The limits of the family.
+    pub(crate) fn limits(self) -> Option<Pacing> {
+        let limits = Pacing::new().at_most(QUOTA, WINDOW).gap(GAP).in_flight(1);
+        match self {
+            Self::Budget | Self::RetryAfter | Self::Cooldown | Self::All => None,
+            Self::Pacing => Some(limits),
+            Self::Paced => Some(limits.retry_quota(RetryQuota::new(RETRIES).permille(1))),
+        }
+    }
 }
+
+/// What a paced family may be sent while a test runs; and how close, which is more than vendors here ask to wait, so that what
+/// is sent again waits for its turn too.
+pub(crate) const QUOTA: u32 = 100;
+pub(crate) const WINDOW: Duration = Duration::from_secs(300 * 24 * 60 * 60);
+pub(crate) const GAP: Duration = Duration::from_millis(1_500);
+/// More further attempts than any test has; good answers earn next to none.
+pub(crate) const RETRIES: u32 = 50;
 
 /// Where the family stands when the callers come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +92,8 @@ pub(crate) struct World {
     pub(crate) attempts: Option<NonZeroU32>,
     pub(crate) grace: Duration,
     retry_after: RetryAfterLayer,
+    /// Attempts that were sent before anything was paced.
+    unpaced: usize,
 }
 
 /// What a world's gate may have beside a lease that, not given back, would close it for an hour.
@@ -75,14 +102,18 @@ pub(crate) fn gate() -> GateSettings {
 }
 
 impl World {
-    /// A family that stands there, and a client that plays `script` from now on.
+    /// A family of these limits that stands there, and a client that plays `script` from now on.
     pub(crate) async fn new(
+        limits: Option<Pacing>,
         stands: Stands,
         gate: GateSettings,
         script: impl IntoIterator<Item = Act>,
     ) -> Self {
-        let family = Family::new("vendor").host("vendor.test").gate(gate);
-        let world = Self {
+        let mut family = Family::new("vendor").host("vendor.test").gate(gate);
+        if let Some(limits) = limits {
+            family = family.pacing(limits);
+        }
+        let mut world = Self {
             client: Client::new(),
             families: Families::builder().family(family).build().unwrap(),
             permits: Arc::new(Semaphore::new(PERMITS)),
@@ -90,6 +121,7 @@ impl World {
             attempts: None,
             grace: Duration::ZERO,
             retry_after: RetryAfterLayer::new().max_recorded(URLS.len()),
+            unpaced: 0,
         };
         world.client.play([limited(429, 2)]);
         if stands != Stands::Open {
@@ -104,6 +136,7 @@ impl World {
         }
         world.client.play(script);
         world.client.trouble(0, []);
+        world.unpaced = world.client.sent();
         world
     }
 
@@ -114,6 +147,7 @@ impl World {
         if let Some(attempts) = self.attempts {
             budget = budget.attempts(attempts);
         }
+        let pacing = PacingLayer::new(self.families.clone());
         let cooldown = FamilyCooldownLayer::new(self.families.clone());
         macro_rules! boxed {
             ($service:expr) => {
@@ -125,8 +159,11 @@ impl World {
         match layers {
             Layers::Budget => boxed!(budget.layer(client)),
             Layers::RetryAfter => boxed!(self.retry_after.layer(client)),
+            Layers::Pacing => boxed!(pacing.layer(client)),
             Layers::Cooldown => boxed!(cooldown.layer(client)),
-            Layers::All => boxed!((budget, self.retry_after.clone(), cooldown).layer(client)),
+            Layers::All | Layers::Paced => {
+                boxed!((budget, self.retry_after.clone(), pacing, cooldown).layer(client))
+            }
         }
     }
 
@@ -150,6 +187,9 @@ impl World {
         assert_eq!(self.retry_after.overflows(), 0, "more than {} URLs are recorded: {context}", URLS.len());
         for family in self.families.health().families {
             assert_eq!(family.waiting, 0, "waiting: {context}");
+            if let Some(PacingHealth { queued, in_flight, .. }) = family.pacing {
+                assert_eq!((queued, in_flight), (0, Some(0)), "queued and in flight: {context}");
+            }
             // Between two probes lie 30 s at most; a lease lasts an hour here.
             let lease = family.phase == HealthPhase::Probing
                 && family.remaining.is_some_and(|remaining| remaining > 30 * SECOND);
@@ -182,5 +222,40 @@ impl World {
         let request = Request::get(URL).body(self.client.request_body(Plan::default())).unwrap();
         let waiting = self.service(Layers::All, 120 * SECOND).oneshot(request).await;
         assert_eq!(waiting.unwrap().status(), StatusCode::OK, "{context}");
+        self.assert_what_was_not_sent_costs_nothing(context).await;
+    }
+
+    /// How its family is paced, if it is.
+    pub(crate) fn pacing(&self) -> Option<PacingHealth> {
+        self.families.health().family("vendor").unwrap().pacing.clone()
+    }
+
+    /// Attempts that were sent since it was made.
+    pub(crate) fn sent(&self) -> usize {
+        self.client.sent() - self.unpaced
+    }
+
+    /// A window that was never left holds what was sent and nothing else: just as many may go as are left.
+    async fn assert_what_was_not_sent_costs_nothing(&self, context: &str) {
+        if self.pacing().is_none() {
+            return;
+        }
+        loop {
+            // Past every limit but the quota.
+            sleep(2 * GAP).await;
+            let mut request = Request::get(URL).body(self.client.request_body(Plan::default())).unwrap();
+            request.extensions_mut().insert(NoQueue);
+            match self.service(Layers::Pacing, Duration::ZERO).oneshot(request).await {
+                Ok(response) => assert_eq!(response.status(), StatusCode::OK, "{context}"),
+                Err(Error::Pacing(refused)) => break assert_eq!(refused.reason(), "no-queue", "{context}"),
+                Err(other) => unreachable!("{context}: {other:?}"),
+            }
+        }
+        // One that panicked when a probe called it may have been sent, for all that anybody knows.
+        let (sent, quota) = (self.sent(), usize::try_from(QUOTA).unwrap());
+        assert!(
+            sent <= quota && sent + self.client.broke() >= quota,
+            "{sent} of {quota} were sent: {context}"
+        );
     }
 }

@@ -39,12 +39,33 @@ async fn who_queued_is_refused_when_its_deadline_comes() {
     let start = Instant::now();
     let error = service.clone().oneshot(with(get(URL), Budget::within(2 * SECOND))).await.unwrap_err();
     assert_eq!(refused::<()>(Err(error)).unwrap().cause(), PacingCause::TooLate);
-    assert_eq!(start.elapsed(), 2 * SECOND);
+    // Before any answer came, one is taken to need 50 ms.
+    assert_eq!(start.elapsed(), 1950 * MS);
     // The same inside a budget of a layer: a refusal too, since nothing was sent.
     let error = BudgetLayer::new(SECOND).layer(service.clone()).oneshot(get(URL)).await.unwrap_err();
     assert!(matches!(&error, Error::Pacing(refused) if refused.cause() == PacingCause::TooLate), "{error:?}");
-    assert_eq!((start.elapsed(), paced(&families).queued, client.sent()), (3 * SECOND, 0, 1));
+    assert_eq!((start.elapsed(), paced(&families).queued, client.sent()), (2900 * MS, 0, 1));
     hanging.abort();
+}
+
+/// Attempts at the very end of their budgets would use up the quota, and serve nobody.
+#[tokio::test(start_paused = true)]
+async fn who_would_go_too_late_for_an_answer_is_not_sent() {
+    let (families, client) =
+        (families(Pacing::new().gap(SECOND)), Client::new([answer(200).delay(800 * MS)]));
+    let service = gated(&families, client.clone());
+    let send = |budget| service.clone().oneshot(with(get(URL), Budget::within(budget)));
+    assert_eq!(send(10 * SECOND).await.unwrap().status(), 200);
+    // In 200 ms it could go; then 799 ms would be left.
+    let start = Instant::now();
+    assert_eq!(refused(send(999 * MS).await).unwrap().cause(), PacingCause::TooLate);
+    assert!(start.elapsed().is_zero());
+    // With two milliseconds more it goes, and is answered. One that need not wait goes with whatever it has.
+    let budget = BudgetLayer::new(1002 * MS);
+    assert_eq!(budget.layer(service.clone()).oneshot(get(URL)).await.unwrap().status(), 200);
+    sleep(SECOND).await;
+    assert_eq!(send(10 * MS).await.unwrap().status(), 200);
+    assert_eq!(client.sent(), 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ mod trouble;
 
 use std::time::Duration;
 
-use forbear::{Families, Family, GateSettings};
+use forbear::{Families, Family, GateSettings, Pacing};
 use forbear_mock::{MockVendor, reply};
 
 use crate::figures::Bounds;
@@ -46,6 +46,8 @@ pub enum Registered {
     Believing(Duration),
     /// A family, and one of its own for the first route.
     RouteApart,
+    /// A family whose limits are known.
+    Paced(fn() -> Pacing),
 }
 
 /// Which figures a row tells.
@@ -101,6 +103,7 @@ impl Storm {
             Registered::Believing(longest) => {
                 families.family(family.gate(GateSettings::registered().max_advertised(longest)))
             }
+            Registered::Paced(pacing) => families.family(family.pacing(pacing())),
         };
         families.build().expect("a host and a name of its own")
     }

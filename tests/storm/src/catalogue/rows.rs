@@ -1,3 +1,5 @@
+use forbear::Pacing;
+
 use super::limits::{
     b, b_mock, b2_mock, c2, concurrency, concurrency_mock, f2, f2_mock, fixed, g, g_mock, quota, quota_mock,
     silent_b, silent_b_mock, sliding, slow, slow_mock,
@@ -23,7 +25,7 @@ pub fn all() -> Vec<Storm> {
         Storm::new(
             "C2",
             "5,000 calls within 200 ms meet a used-up window; 50 per 10 s after it; budget 1,200 s",
-            c2,
+            c2.clone(),
             c2_mock,
         )
         .target(bounds(99.0, 1.2 * 718.0, 86.4)),
@@ -76,5 +78,25 @@ pub fn all() -> Vec<Storm> {
             ..Storm::new("L2", "the same, no delay above 60 s believed", a(), lying_mock)
         },
         Storm::new("Q", "1,000 an hour; 1/s for two hours", quota(), quota_mock),
+        Storm {
+            registered: Registered::Paced(|| Pacing::new().at_most(100, seconds(1))),
+            target: bounds(99.0, 0.0, 100.0),
+            ..Storm::new("B3", "B2, its limit known", b(sliding), b2_mock)
+        },
+        Storm {
+            registered: Registered::Paced(|| Pacing::new().at_most(50, seconds(10))),
+            target: bounds(99.0, 60.0, 56.4),
+            ..Storm::new("C3", "C2, its limit known", c2, c2_mock)
+        },
+        Storm {
+            registered: Registered::Paced(|| Pacing::new().at_most(10, seconds(1))),
+            target: bounds(99.0, 0.0, 10.0),
+            ..Storm::new("F3", "F2, its limit known", f2(), f2_mock)
+        },
+        Storm {
+            registered: Registered::Paced(|| Pacing::new().in_flight(20)),
+            target: bounds(95.0, 0.0, 24.0),
+            ..Storm::new("K2", "K, its limit known", concurrency(), concurrency_mock)
+        },
     ]
 }
