@@ -7,7 +7,7 @@ use forbear::refusal::Kind;
 use forbear::{BudgetLayer, Error, Families, Operator, Refusal, RefusalResponseLayer, Spent, Unknown, stack};
 use http::Response;
 use http_body_util::{BodyExt, Full};
-use tokio::time::{advance, sleep};
+use tokio::time::sleep;
 use tower::{Layer, ServiceExt};
 
 use crate::common::{Client, MS, SECOND, answer, fails, get, hangs, limited};
@@ -27,7 +27,7 @@ async fn retry_after_is_what_remains_rounded_up() {
     }));
     let mut seconds = Vec::new();
     for wait in [Duration::ZERO, Duration::ZERO, 500 * MS, 499 * MS, MS, MS, 117_999 * MS] {
-        advance(wait).await;
+        sleep(wait).await;
         let told = told(server.clone().oneshot(get("/")).await.unwrap()).await;
         assert_eq!(told.status, 503);
         seconds.push((told.retry_after.unwrap(), told.by.unwrap()));
@@ -51,11 +51,11 @@ async fn a_refusal_that_was_kept_tells_what_is_left_of_it() {
     );
     let refusal = Refusal::of(&error);
     assert_eq!((refusal.kind(), refusal.retry_in()), (Kind::Refused, Some(90 * SECOND)));
-    advance(30_500 * MS).await;
+    sleep(30_500 * MS).await;
     let before = told(refusal.response::<Full<Bytes>>()).await;
     assert_eq!(before.retry_after.as_deref(), Some("60"));
     assert_eq!(before.problem["detail"], "quotes is not called, retry in 1m00s");
-    advance(90 * SECOND).await;
+    sleep(90 * SECOND).await;
     let after = told(refusal.response::<Full<Bytes>>()).await;
     assert_eq!((after.status, after.retry_after.as_deref()), (503, Some("0")));
     assert_eq!(after.problem["detail"], "quotes is not called");
