@@ -59,7 +59,8 @@
 //! ```
 //!
 //! **Readiness.** Nothing is reserved while it is made ready. Who has to wait gives the readied service up, and makes a clone
-//! ready when its turn has come; while that takes time, nobody else takes its turn.
+//! ready when its turn has come. While that takes time nobody else takes its turn, for up to a second; where it takes longer, others
+//! go, and it goes a gap after them.
 //!
 //! **Cancellation.** Dropping the future gives its place in the queue to the next; what was not sent costs no quota, and what was
 //! is in flight no longer. **Memory.** Nothing is allocated for an attempt that goes at once, but for one small box where its
