@@ -33,7 +33,7 @@
 //! # type Body = http_body_util::Empty<bytes::Bytes>;
 //! # async fn client(_: http::Request<Body>) -> Result<http::Response<Body>, std::io::Error> { Ok(http::Response::default()) }
 //!
-//! let pacing = Pacing::new().at_most(100, Duration::from_secs(60)).in_flight(8);
+//! let pacing = Pacing::new().at_most(100, Duration::from_secs(60)).in_flight(8).margin(Duration::from_millis(30));
 //! let families = Families::builder().family(Family::new("mail").host("api.mail.example").pacing(pacing)).build()?;
 //! let vendor = ServiceBuilder::new().layer(PacingLayer::new(families.clone())).service(service_fn(client));
 //! # let _ = vendor;
@@ -46,7 +46,7 @@
 //! # use std::time::Duration;
 //! use forbear::{Cost, Families, Family, Pacing, PacingLayer};
 //!
-//! let pacing = Pacing::new().at_most(90_000, Duration::from_secs(60));
+//! let pacing = Pacing::new().at_most(90_000, Duration::from_secs(60)).margin(Duration::from_millis(30));
 //! let families = Families::builder().family(Family::new("llm").host("api.llm.example").pacing(pacing)).build()?;
 //! // Four bytes a token, as a rule of thumb.
 //! let layer = PacingLayer::new(families).cost_of(|head| {
