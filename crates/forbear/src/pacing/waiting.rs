@@ -32,6 +32,7 @@ pub(super) struct Waiting<S, B> {
     stage: Stage,
 }
 
+#[expect(clippy::large_enum_variant, reason = "it is in a box, and in line for nearly all of its life")]
 enum Stage {
     /// Not polled yet: only then the budget is in scope for sure.
     Called,
