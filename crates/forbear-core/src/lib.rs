@@ -35,3 +35,4 @@ pub mod signal;
 mod sync;
 pub mod time;
 pub mod url;
+mod waking;

@@ -6,6 +6,7 @@ use crate::pacing::Pacer;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, of_the_process};
 use crate::time::Monotonic;
+use crate::waking::wake;
 
 use super::account::Account;
 use super::ask::Ask;
@@ -316,10 +317,7 @@ impl Gate {
         let wakers = std::mem::take(&mut state.wakers);
         let spent = std::mem::take(&mut state.spent);
         drop(state);
-        for waker in wakers {
-            waker.wake();
-        }
-        drop(spent);
+        wake(wakers, spent);
         if closed {
             self.empty_pacing();
         }

@@ -5,6 +5,9 @@ use crate::time::Monotonic;
 use super::entry::Entry;
 use super::pacer::Pacer;
 
+/// Whether what is held back waits in another queue.
+type Queued = bool;
+
 /// The right to send one attempt, now. Keep it until the response's body has ended or was dropped, and drop it then: so long
 /// the attempt is in flight.
 ///
@@ -19,14 +22,14 @@ pub struct Booking {
     /// Whether it is counted as in flight.
     counted: bool,
     further: bool,
-    /// Whether it is held back.
-    held: bool,
+    /// Whether it is held back, and if so, whether in another queue.
+    held: Option<Queued>,
 }
 
 impl Booking {
     #[inline]
     pub(super) fn new(pacer: Arc<Pacer>, entry: &Entry, at: Monotonic, counted: bool) -> Self {
-        Self { pacer, at, cost: entry.cost, counted, further: entry.further, held: false }
+        Self { pacer, at, cost: entry.cost, counted, further: entry.further, held: None }
     }
 
     /// When the attempt goes.
@@ -41,39 +44,56 @@ impl Booking {
         &self.pacer
     }
 
-    /// Holds the attempt back, since it has to wait for something else, such as another pacer: it counts in every window
-    /// until it is [sent](Booking::sent), and nothing else comes closer than the gap meanwhile.
+    /// Holds the attempt back, since it has to wait for something else: it counts in every window until it is
+    /// [sent](Booking::sent), and for a second nothing else goes where there is a gap; longer it need not be waited for, since
+    /// what it waits for may never come, or its task may not be polled any more.
     pub fn hold(&mut self, now: Monotonic) {
-        if !std::mem::replace(&mut self.held, true) {
-            self.pacer.with(|state| {
-                let now = state.advance(now);
-                state.hold(self.cost, self.at, now);
-            });
+        self.hold_back(false, now);
+    }
+
+    /// The same while it waits in the queue of another pacer, for however long that takes.
+    pub fn hold_queued(&mut self, now: Monotonic) {
+        self.hold_back(true, now);
+    }
+
+    fn hold_back(&mut self, queued: Queued, now: Monotonic) {
+        if self.held.is_some() {
+            return;
         }
+        self.held = Some(queued);
+        self.pacer.with(|state| {
+            let now = state.advance(now);
+            state.hold(self.cost, self.at, queued, now);
+        });
     }
 
     /// What was held back goes now.
-    pub fn sent(&mut self, now: Monotonic) {
-        if std::mem::replace(&mut self.held, false) {
-            self.at = self.pacer.with(|state| {
-                let now = state.advance(now);
-                state.release(self.cost, Some(now));
-                now
-            });
-        }
+    ///
+    /// # Errors
+    /// The time from which it may go, where others went meanwhile and their gap runs. It is held back until it is sent then, and
+    /// nobody else goes before.
+    pub fn sent(&mut self, now: Monotonic) -> Result<(), Monotonic> {
+        let Some(queued) = self.held.replace(false) else {
+            self.held = None;
+            return Ok(());
+        };
+        self.at = self.pacer.with(|state| {
+            let now = state.advance(now);
+            state.send_held(self.cost, queued, now).map(|()| now)
+        })?;
+        self.held = None;
+        Ok(())
     }
 
     /// The attempt was not sent: it was refused elsewhere, or cancelled before. It costs no quota.
     pub fn give_back(mut self, now: Monotonic) {
-        let (held, counted) = (self.held, std::mem::replace(&mut self.counted, false));
-        self.held = false;
+        let (held, counted) = (self.held.take(), std::mem::replace(&mut self.counted, false));
         self.pacer.not_sent(self.further);
         self.pacer.with(|state| {
             let now = state.advance(now);
-            if held {
-                state.release(self.cost, None);
-            } else {
-                state.unnote(self.cost, self.at, now);
+            match held {
+                Some(queued) => state.release(self.cost, queued),
+                None => state.unnote(self.cost, self.at, now),
             }
             if counted {
                 state.ended();
@@ -87,7 +107,7 @@ impl Booking {
 impl Drop for Booking {
     #[inline]
     fn drop(&mut self) {
-        if self.held || self.counted {
+        if self.held.is_some() || self.counted {
             self.end();
         }
     }
@@ -97,18 +117,18 @@ impl Booking {
     // Not within the drop of every attempt that is not counted.
     #[inline(never)]
     fn end(&self) {
-        if !self.held && self.pacer.lock().ended_alone() {
+        if self.held.is_none() && self.pacer.lock().ended_alone() {
             return;
         }
         self.pacer.with(|state| {
-            if self.held {
-                state.release(self.cost, None);
+            if let Some(queued) = self.held {
+                state.release(self.cost, queued);
             }
             if self.counted {
                 state.ended();
             }
         });
-        if self.held {
+        if self.held.is_some() {
             self.pacer.not_sent(self.further);
         }
     }

@@ -13,7 +13,7 @@ impl State {
         let cost = self.queue.ahead(entry).cost.saturating_add(entry.cost.into());
         if entry.cost > 0 {
             for window in &self.windows {
-                at = at.max(window.earliest(cost, self.held.0, now));
+                at = at.max(window.earliest(cost, self.held.cost, now));
             }
         }
         at

@@ -34,6 +34,7 @@ mod entry;
 mod estimate;
 mod flows;
 mod gap;
+mod held;
 mod in_flight;
 mod line;
 #[cfg(all(test, forbear_loom))]

@@ -5,6 +5,7 @@ use crate::gate::Listeners;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::time::Monotonic;
+use crate::waking::wake;
 
 use super::booking::Booking;
 use super::entry::Entry;
@@ -244,10 +245,7 @@ impl Pacer {
         let wakers = std::mem::take(&mut state.wakers);
         let spent = std::mem::take(&mut state.spent);
         drop(state);
-        for waker in wakers {
-            waker.wake();
-        }
-        drop(spent);
+        wake(wakers, spent);
         answer
     }
 }

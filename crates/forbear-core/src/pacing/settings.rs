@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// # use std::time::Duration;
 /// # use forbear_core::families::{Families, Family};
 /// # use forbear_core::pacing::Pacing;
-/// let pacing = Pacing::new().at_most(100, Duration::from_secs(60)).gap(Duration::from_millis(50)).in_flight(8);
+/// let pacing = Pacing::new().at_most(100, Duration::from_secs(60)).in_flight(8).margin(Duration::from_millis(30));
 /// let families = Families::builder().family(Family::new("mail").host("api.mail.example").pacing(pacing)).build()?;
 /// # let _ = families;
 /// # Ok::<(), forbear_core::families::InvalidFamilies>(())
@@ -74,7 +74,8 @@ impl Pacing {
     }
 
     /// Added to the gap and to the span of every window (0 s), for what the network does to the time between two attempts:
-    /// they are spaced where they leave, and counted where they arrive.
+    /// they are spaced where they leave, and counted where they arrive. Set it, to the time of a handshake at least: attempts that
+    /// open connections arrive later than those that follow on them.
     #[must_use]
     pub const fn margin(mut self, margin: Duration) -> Self {
         self.margin = margin;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::time::Monotonic;
 
 use super::gap::Gap;
+use super::held::Held;
 use super::in_flight::InFlight;
 use super::queue::Queue;
 use super::settings::Pacing;
@@ -24,8 +25,7 @@ pub(super) struct State {
     pub(super) steering: Steering,
     pub(super) queue: Queue,
     pub(super) totals: PacingTotals,
-    /// What is held back for later, and how many attempts that is: in no window yet, but certain to come.
-    pub(super) held: (u64, u32),
+    pub(super) held: Held,
     /// What may go without another look.
     room: Room,
     /// The latest time that anybody came with: threads read the clock before they take the lock.
@@ -71,7 +71,7 @@ impl State {
             in_flight: InFlight::default(),
             steering: Steering::default(),
             totals: PacingTotals::default(),
-            held: (0, 0),
+            held: Held::default(),
             room: Room::default(),
             latest: Monotonic::ORIGIN,
             wakers: Vec::new(),
@@ -155,8 +155,9 @@ impl State {
 
     /// Looks what may go from now on. Whatever changes anything else than time ends with this.
     pub(super) fn look(&mut self) {
-        let closed = !self.queue.none_ready() || self.holds_gap() || self.steering.spread.is_some();
-        let left = self.windows.iter().map(|window| window.left(self.held.0)).min();
+        let closed =
+            !self.queue.none_ready() || self.holds_gap(self.latest) || self.steering.spread.is_some();
+        let left = self.windows.iter().map(|window| window.left(self.held.cost)).min();
         self.room = Room {
             cost: if closed { 0 } else { left.unwrap_or(u64::MAX) },
             attempts: if closed { 0 } else { self.in_flight.left() },
@@ -177,32 +178,32 @@ impl State {
 
     /// Whether an attempt of this cost may go at `now`, nobody else being first.
     pub(super) fn ready(&self, cost: u32, now: Monotonic) -> Ready {
-        let fits = |window: &Window| u64::from(cost) <= window.left(self.held.0);
+        let fits = |window: &Window| u64::from(cost) <= window.left(self.held.cost);
         let in_time = self.paced_from() <= now;
-        if in_time && self.windows.iter().all(fits) && self.in_flight.left() > 0 && !self.holds_gap() {
+        if in_time && self.windows.iter().all(fits) && self.in_flight.left() > 0 && !self.holds_gap(now) {
             return Ready::Now;
         }
         if self.windows.iter().any(|window| u64::from(cost) > window.most) {
             return Ready::Never;
         }
-        if self.in_flight.left() == 0 || self.holds_gap() {
+        if self.in_flight.left() == 0 || self.holds_gap(now) {
             return Ready::Later;
         }
         let mut at = self.paced_from().max(now);
         for window in &self.windows {
             if !fits(window) {
-                if self.held.0 > 0 && window.slot(cost.into(), 0, now) <= now {
+                if self.held.cost > 0 && window.slot(cost.into(), 0, now) <= now {
                     return Ready::Later;
                 }
-                at = at.max(window.slot(cost.into(), self.held.0, now));
+                at = at.max(window.slot(cost.into(), self.held.cost, now));
             }
         }
         Ready::At(at)
     }
 
     /// Whether an attempt that is held back keeps the others at a distance.
-    fn holds_gap(&self) -> bool {
-        self.held.1 > 0 && !self.gap.least.is_zero()
+    fn holds_gap(&self, now: Monotonic) -> bool {
+        self.held.keeps(now) && !self.gap.least.is_zero()
     }
 
     /// When the gap ends, and what the vendor closed.
@@ -246,17 +247,28 @@ impl State {
     }
 
     /// What was noted at `sent` goes later: nobody knows yet when.
-    pub(super) fn hold(&mut self, cost: u32, sent: Monotonic, now: Monotonic) {
+    pub(super) fn hold(&mut self, cost: u32, sent: Monotonic, queued: bool, now: Monotonic) {
         self.unnote(cost, sent, now);
-        self.held = (self.held.0.saturating_add(cost.into()), self.held.1.saturating_add(1));
+        self.held.add(cost, queued, now);
     }
 
-    /// What was held back is not any more; `sent` where it goes now.
-    pub(super) fn release(&mut self, cost: u32, sent: Option<Monotonic>) {
-        self.held = (self.held.0.saturating_sub(cost.into()), self.held.1.saturating_sub(1));
-        if let Some(sent) = sent {
-            self.note(cost, sent);
+    /// What was held back goes at `now`. Where it was held for so long that others went, it keeps its distance from them: then
+    /// nothing is noted, it is queued elsewhere no longer, and it says when it may go. Nobody else goes before.
+    pub(super) fn send_held(&mut self, cost: u32, queued: bool, now: Monotonic) -> Result<(), Monotonic> {
+        let at = self.paced_from();
+        if at > now && !self.gap.least.is_zero() {
+            self.held.requeue(queued);
+            self.held.keep(at);
+            return Err(at);
         }
+        self.release(cost, queued);
+        self.note(cost, now);
+        Ok(())
+    }
+
+    /// What was held back is not any more.
+    pub(super) fn release(&mut self, cost: u32, queued: bool) {
+        self.held.remove(cost, queued);
         self.nudge();
     }
 
@@ -293,7 +305,7 @@ impl State {
     pub(super) fn is_idle(&self, now: Monotonic) -> bool {
         self.queue.len() == 0
             && self.in_flight.count == 0
-            && self.held.1 == 0
+            && self.held.is_empty()
             && !self.in_flight.is_steered()
             && self.steering.spread.is_none_or(|spread| spread.until <= now)
             && self.paced_from() <= now

@@ -118,7 +118,7 @@ impl State {
                 Next::Go(now, counted)
             }
             Ready::At(at) if leads => Next::Sleep(at),
-            Ready::Later if leads => Next::Sleep(deadline),
+            Ready::Later if leads => Next::Sleep(deadline.min(self.held.ends(now))),
             _ => {
                 // The second in line looks every second whether the first still reacts, the third every two seconds, and so
                 // on: a few looks a second however many wait, and a way past any number that do not react.

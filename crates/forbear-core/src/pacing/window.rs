@@ -7,6 +7,8 @@ use crate::time::Monotonic;
 
 /// Up to this limit every attempt is an entry of its own; beyond, those of one 1,024th of the span are one.
 const EXACT: u64 = 1024;
+/// So many are remembered without a look at which of them have left.
+const CELLS: usize = 1024;
 
 /// The attempts of one span. What is sent at t leaves it after t + W: vendors differ in whether both ends of a span belong
 /// to it, so here both do.
@@ -93,6 +95,10 @@ impl Window {
                 return;
             }
             self.cell_ends = self.cell_of(now).map_or(0, |begins| begins.saturating_add(self.grain));
+            // Where the limit is far away, nobody else looks what has left.
+            if self.cells.len() > CELLS {
+                self.advance(now);
+            }
         }
         self.cells.push_back(Cell { latest: now, cost });
     }
@@ -109,8 +115,14 @@ impl Window {
             return;
         }
         let at = self.cells.partition_point(|cell| cell.latest < sent);
-        if let Some(cell) = self.cells.get_mut(at) {
-            let given = cell.cost.min(cost);
+        let (mut due, mut whose) = (cost, None);
+        // Where several went at the same moment, it does not matter whose entry is whose.
+        while due > 0
+            && let Some(cell) = self.cells.get_mut(at)
+            && *whose.get_or_insert(cell.latest) == cell.latest
+        {
+            let given = cell.cost.min(due);
+            due = due.saturating_sub(given);
             cell.cost = cell.cost.saturating_sub(given);
             self.used = self.used.saturating_sub(given);
             if cell.cost == 0 {
@@ -203,6 +215,31 @@ mod tests {
             assert!(window.used >= exact && window.used <= exact + 1000 / 7 + 1, "{nanos}: {}", window.used);
         }
         assert!((1024..=1026).contains(&most), "{most}");
+    }
+
+    /// Also where it is never near, so that nobody looks.
+    #[test]
+    fn memory_is_bounded_without_a_look() {
+        let mut window = window(u32::MAX, 1_024_000);
+        for nanos in (0..100_000_000).step_by(500) {
+            window.book(1, at(nanos));
+            assert!(window.cells.len() <= 1026, "{}", window.cells.len());
+        }
+        assert!(window.cells.capacity() <= 2048 && window.used >= 2048, "{}", window.used);
+    }
+
+    /// A clock that stands still: each gives back what it cost, whichever was noted first.
+    #[test]
+    fn what_went_at_once_is_given_back_in_any_order() {
+        let mut window = window(10, 1000);
+        for cost in [3, 5, 1] {
+            window.book(cost, at(7));
+        }
+        window.give_back(5, at(7), at(8));
+        assert_eq!((window.used, window.left(0)), (4, 6));
+        window.give_back(3, at(7), at(8));
+        window.give_back(1, at(7), at(8));
+        assert_eq!((window.used, window.cells.len()), (0, 0));
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn an_attempt_needs_the_limits_of_its_partition_and_of_its_family() {
     let held = refused(&part("b"), &ENTRY.no_queue(), at(999));
     assert_eq!(held.retry_at.map(Monotonic::as_nanos), Some(1_000_000_001));
     let family_booking = waits.goes(at(1_001));
-    booking.sent(at(1_001));
+    booking.sent(at(1_001)).unwrap();
     drop((booking, family_booking));
     drop(goes(&part("b"), &ENTRY, at(1_002)));
     assert_eq!(refused(&part("b"), &ENTRY.no_queue(), at(1_003)).retry_at.unwrap().as_nanos(), 2_001_000_001);
@@ -150,13 +150,44 @@ fn what_is_held_back_keeps_its_distance() {
         first.hold(at(0));
         let mut second = Waiting::new(&pacer, &ENTRY, at(150));
         let _ = second.sleeps(at(200));
-        first.sent(at(300));
+        first.sent(at(300)).unwrap();
         assert_eq!(second.rings(), 1);
         assert!(second.sleeps(at(300)) >= at(400));
         first.hold(at(350));
         drop(first);
         drop(second.goes(at(350)));
     }
+}
+
+/// Its task is not polled any more, or what it waits for never comes: after a second the others go, and it goes a gap later.
+#[test]
+fn what_is_held_back_for_a_second_is_not_waited_for() {
+    let pacer = crate::support::pacer(&Pacing::new().gap(millis_of(100)));
+    let mut held = goes(&pacer, &ENTRY, at(0));
+    held.hold(at(0));
+    let mut second = Waiting::new(&pacer, &ENTRY, at(150));
+    assert_eq!(second.sleeps(at(150)), at(1_000));
+    drop(second.goes(at(1_000)));
+    assert_eq!(held.sent(at(1_050)), Err(at(1_100)));
+    // Nobody else takes that from it.
+    let mut third = Waiting::new(&pacer, &ENTRY, at(1_060));
+    assert_eq!(third.sleeps(at(1_100)), at(2_100));
+    assert_eq!((held.sent(at(1_100)), third.rings()), (Ok(()), 1));
+    assert_eq!(third.sleeps(at(1_100)), at(1_200));
+}
+
+/// Two that were held back for too long keep their distance from each other as well.
+#[test]
+fn two_that_were_held_back_do_not_go_together() {
+    let pacer = crate::support::pacer(&Pacing::new().gap(millis_of(100)));
+    let mut one = goes(&pacer, &ENTRY, at(0));
+    one.hold(at(0));
+    let mut other = goes(&pacer, &ENTRY, at(1_000));
+    other.hold(at(1_000));
+    drop(goes(&pacer, &ENTRY, at(2_000)));
+    assert_eq!((one.sent(at(2_010)), other.sent(at(2_020))), (Err(at(2_100)), Err(at(2_100))));
+    assert_eq!((other.sent(at(2_100)), one.sent(at(2_100))), (Ok(()), Err(at(2_200))));
+    assert_eq!(one.sent(at(2_200)), Ok(()));
 }
 
 /// Nor by one that costs nothing, when something else has ended meanwhile.
@@ -168,7 +199,7 @@ fn what_costs_nothing_keeps_its_distance_too() {
     held.hold(at(100));
     drop(flies);
     assert_eq!(refused(&pacer, &ENTRY.cost(0).no_queue(), at(250)).cause, PacingCause::NoQueue);
-    held.sent(at(300));
+    held.sent(at(300)).unwrap();
     drop(held);
     assert_eq!(refused(&pacer, &ENTRY.cost(0).no_queue(), at(399)).retry_at, Some(at(400)));
     drop(goes(&pacer, &ENTRY.cost(0), at(400)));

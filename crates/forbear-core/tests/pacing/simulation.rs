@@ -189,7 +189,11 @@ impl World {
             Doing::Idle => self.enter(caller),
             Doing::Waits(spot, cost) => self.look(caller, spot, cost),
             Doing::Holds(mut booking, cost) => {
-                booking.sent(self.time());
+                if let Err(at) = booking.sent(self.time()) {
+                    assert!(at > self.time());
+                    self.doing[caller] = Doing::Holds(booking, cost);
+                    return self.due(at.as_nanos(), caller);
+                }
                 assert_eq!(booking.at(), self.time());
                 self.send(caller, booking, cost);
             }
@@ -251,7 +255,7 @@ impl World {
         } else if self.happens(self.habits.hold) {
             booking.hold(self.time());
             self.doing[caller] = Doing::Holds(booking, cost);
-            let at = self.now + self.below(300_000_000);
+            let at = self.now + self.below(3_000_000_000);
             self.due(at, caller);
         } else {
             self.send(caller, booking, cost);

@@ -79,3 +79,31 @@ fn a_waker_of_one_that_is_refused_may_look_at_the_pacer() {
         flies.give_back(at(302));
     });
 }
+
+/// A task whose waker panics.
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        std::panic::resume_unwind(Box::new("the waker panics"));
+    }
+}
+
+/// Whoever called it keeps what it was given, and all others are called too.
+#[test]
+fn a_waker_that_panics_harms_nobody_else() {
+    let pacer = pacer(&Pacing::new().in_flight(1));
+    let flies = goes(&pacer, &ENTRY, at(0));
+    let mut spots = [0; 3].map(|_| queues(&pacer, &ENTRY, at(1)));
+    let [first, second, third] = &mut spots;
+    assert!(matches!(first.turn(Waker::noop(), at(1)), Turn::Sleep(_)));
+    assert!(matches!(second.turn(&Waker::from(Arc::new(Panics)), at(1)), Turn::Sleep(_)));
+    assert!(matches!(third.turn(Waker::noop(), at(1)), Turn::Sleep(_)));
+    drop(flies);
+    let Turn::Go(booking) = first.turn(Waker::noop(), at(2)) else { panic!("it has its turn") };
+    assert_eq!(pacer.view(at(2)).in_flight, Some(1));
+    drop(booking);
+    assert!(matches!(second.turn(Waker::noop(), at(3)), Turn::Go(_)));
+    assert!(matches!(third.turn(Waker::noop(), at(3)), Turn::Go(_)));
+    assert_eq!(pacer.view(at(3)).in_flight, Some(0));
+}

@@ -45,16 +45,20 @@ impl Booked {
 
     /// It has to wait for something else before it is sent.
     pub(super) fn hold(&mut self, now: Monotonic) {
-        self.each(|booking| booking.hold(now));
+        for booking in self.part.as_deref_mut().into_iter().chain(&mut self.family) {
+            booking.hold(now);
+        }
     }
 
-    /// What was held back goes now.
-    pub(super) fn release(&mut self, now: Monotonic) {
-        self.each(|booking| booking.sent(now));
-    }
-
-    fn each(&mut self, mut with: impl FnMut(&mut Booking)) {
-        self.part.as_deref_mut().into_iter().chain(&mut self.family).for_each(&mut with);
+    /// What was held back goes now; or then, where others went meanwhile and their gap runs.
+    pub(super) fn release(&mut self, now: Monotonic) -> Result<(), Monotonic> {
+        for booking in self.part.as_deref_mut().into_iter().chain(&mut self.family) {
+            if let Err(at) = booking.sent(now) {
+                self.hold(now);
+                return Err(at);
+            }
+        }
+        Ok(())
     }
 
     fn bookings(&self) -> impl Iterator<Item = &Booking> {

@@ -29,6 +29,8 @@ pub(crate) struct Line {
     /// What its partition let go, and its family not yet.
     booked: Option<Booking>,
     spot: Option<Spot>,
+    /// What both let go.
+    went: Option<Booked>,
     alarm: Alarm,
 }
 
@@ -71,18 +73,38 @@ impl Line {
             None => now.after(UNBUDGETED),
         };
         let entry = Entry { deadline: Some(deadline), priority: ask.priority, ..entry };
-        Self { gate, part_gate, ask, entry, pacer, part, booked: None, spot: None, alarm: Alarm::new() }
+        Self {
+            gate,
+            part_gate,
+            ask,
+            entry,
+            pacer,
+            part,
+            booked: None,
+            spot: None,
+            went: None,
+            alarm: Alarm::new(),
+        }
     }
 
     /// Ready when it may be sent, or never may.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Booked, Refused>> {
         loop {
             let now = clock::now();
+            if let Some(booked) = &mut self.went {
+                // What was held in its partition meanwhile goes now, where nobody else of it just did.
+                if let Err(at) = booked.release(now) {
+                    ready!(self.alarm.poll(at, cx));
+                    continue;
+                }
+                let Some(booked) = self.went.take() else { continue };
+                return Poll::Ready(Ok(booked));
+            }
             if let Some(refused) = self.look(now) {
                 return Poll::Ready(Err(refused));
             }
             match self.step(cx.waker(), now) {
-                Step::Go(family) => return Poll::Ready(Ok(Booked::new(family).and(self.booked.take()))),
+                Step::Go(family) => self.went = Some(Booked::new(family).and(self.booked.take())),
                 Step::Sleep(until) => ready!(self.alarm.poll(until, cx)),
                 Step::Refused(refusal) => {
                     return Poll::Ready(Err(Refused::Pacing(Arc::clone(&self.gate), refusal)));
@@ -109,7 +131,7 @@ impl Line {
                     Entered::Queued(spot) => {
                         // What waits for its family counts in its partition, but is not sent yet.
                         if let Some(part) = &mut self.booked {
-                            part.hold(now);
+                            part.hold_queued(now);
                         }
                         self.spot = Some(spot);
                         continue;
@@ -122,9 +144,6 @@ impl Line {
                     self.spot = None;
                 }
                 Turn::Go(booking) => {
-                    if let Some(part) = &mut self.booked {
-                        part.sent(now);
-                    }
                     self.spot = None;
                     return Step::Go(booking);
                 }

@@ -33,7 +33,7 @@
 //! # type Body = http_body_util::Empty<bytes::Bytes>;
 //! # async fn client(_: http::Request<Body>) -> Result<http::Response<Body>, std::io::Error> { Ok(http::Response::default()) }
 //!
-//! let pacing = Pacing::new().at_most(100, Duration::from_secs(60)).in_flight(8);
+//! let pacing = Pacing::new().at_most(100, Duration::from_secs(60)).in_flight(8).margin(Duration::from_millis(30));
 //! let families = Families::builder().family(Family::new("mail").host("api.mail.example").pacing(pacing)).build()?;
 //! let vendor = ServiceBuilder::new().layer(PacingLayer::new(families.clone())).service(service_fn(client));
 //! # let _ = vendor;
@@ -46,7 +46,7 @@
 //! # use std::time::Duration;
 //! use forbear::{Cost, Families, Family, Pacing, PacingLayer};
 //!
-//! let pacing = Pacing::new().at_most(90_000, Duration::from_secs(60));
+//! let pacing = Pacing::new().at_most(90_000, Duration::from_secs(60)).margin(Duration::from_millis(30));
 //! let families = Families::builder().family(Family::new("llm").host("api.llm.example").pacing(pacing)).build()?;
 //! // Four bytes a token, as a rule of thumb.
 //! let layer = PacingLayer::new(families).cost_of(|head| {
@@ -59,7 +59,8 @@
 //! ```
 //!
 //! **Readiness.** Nothing is reserved while it is made ready. Who has to wait gives the readied service up, and makes a clone
-//! ready when its turn has come; while that takes time, nobody else takes its turn.
+//! ready when its turn has come. While that takes time nobody else takes its turn, for up to a second; where it takes longer, others
+//! go, and it goes a gap after them.
 //!
 //! **Cancellation.** Dropping the future gives its place in the queue to the next; what was not sent costs no quota, and what was
 //! is in flight no longer. **Memory.** Nothing is allocated for an attempt that goes at once, but for one small box where its

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use forbear_core::families::Member;
 use forbear_core::gate::{Ask, Priority};
@@ -10,11 +10,12 @@ use tower_service::Service;
 
 use super::booked::{Booked, Lesson};
 use super::line::{Line, Refused};
+use crate::Error;
 use crate::body::BoxError;
 use crate::budget::{self, scope};
+use crate::clock::{self, Alarm};
 use crate::extensions::{NoQueue, Turn};
 use crate::whose::{Whose, partition};
-use crate::{Error, clock};
 
 /// A request that could not go at once.
 pub(super) struct Waiting<S, B> {
@@ -31,12 +32,13 @@ pub(super) struct Waiting<S, B> {
     stage: Stage,
 }
 
+#[expect(clippy::large_enum_variant, reason = "it is in a box, and in line for nearly all of its life")]
 enum Stage {
     /// Not polled yet: only then the budget is in scope for sure.
     Called,
     Line(Line),
     /// Its turn has come; the service is made ready.
-    Turn(Option<Booked>),
+    Turn(Option<Booked>, Alarm),
 }
 
 /// The attempt, and what it holds.
@@ -66,7 +68,7 @@ impl<S, B> Waiting<S, B> {
                     self.stage = match self.line() {
                         Some(line) => Stage::Line(line),
                         // Its family is paced no longer.
-                        None => Stage::Turn(None),
+                        None => Stage::Turn(None, Alarm::new()),
                     };
                 }
                 Stage::Line(line) => match line.poll(cx) {
@@ -77,10 +79,10 @@ impl<S, B> Waiting<S, B> {
                         }
                         return Poll::Pending;
                     }
-                    Poll::Ready(Ok(booked)) => self.stage = Stage::Turn(Some(booked)),
+                    Poll::Ready(Ok(booked)) => self.stage = Stage::Turn(Some(booked), Alarm::new()),
                     Poll::Ready(Err(refused)) => return Poll::Ready(Err(self.refused(refused))),
                 },
-                Stage::Turn(booked) => {
+                Stage::Turn(booked, alarm) => {
                     if !self.ready {
                         match self.service.poll_ready(cx) {
                             Poll::Pending => {
@@ -93,11 +95,12 @@ impl<S, B> Waiting<S, B> {
                             Poll::Ready(Ok(())) => self.ready = true,
                         }
                     }
-                    let mut booked = booked.take();
-                    let Some(request) = self.request.take() else { return Poll::Pending };
-                    if let Some(booked) = &mut booked {
-                        booked.release(clock::now());
+                    // Others went where that took long: then it waits until their gap has passed.
+                    while let Some(Err(at)) = booked.as_mut().map(|booked| booked.release(clock::now())) {
+                        ready!(alarm.poll(at, cx));
                     }
+                    let booked = booked.take();
+                    let Some(request) = self.request.take() else { return Poll::Pending };
                     let booked = booked.map(|booked| booked.learning(self.lesson.take()));
                     return Poll::Ready(Ok((self.service.call(request), booked)));
                 }

@@ -7,6 +7,7 @@ mod gate;
 mod law;
 mod learned;
 mod run;
+mod storms;
 mod turns;
 mod whose;
 
