@@ -139,6 +139,8 @@
 //! | `metrics` | no | counters and gauges through the `metrics` facade, see `Families::metrics` |
 //! | `server` | no | for servers that call vendors: `InboundBudgetLayer`, and `RefusalResponseLayer` which answers their callers |
 //! | `axum` | no | the same in axum's types: `forbear::Error` as a response, an extractor |
+//! | `reqwest` | no | [`Reqwest`](crate::reqwest), and `stack(..).reqwest(client)` |
+//! | `reqwest-middleware` | no | [`ForbearMiddleware`](crate::reqwest_middleware); turns on `reqwest` and the three layers |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after`, `pacing` and `cooldown` are on.
@@ -178,6 +180,10 @@ mod families;
 #[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod host;
 mod order;
+#[cfg(feature = "reqwest")]
+pub mod reqwest;
+#[cfg(feature = "reqwest-middleware")]
+pub mod reqwest_middleware;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod stack;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
@@ -204,6 +210,10 @@ pub use forbear_core::signal;
 pub use forbear_core::signal::{Class, Delay, Evidence, Reason, Scope};
 pub use forbear_core::url::RedactedUrl;
 
+#[cfg(feature = "reqwest")]
+pub use crate::reqwest::Reqwest;
+#[cfg(feature = "reqwest-middleware")]
+pub use crate::reqwest_middleware::ForbearMiddleware;
 pub use budget::Budget;
 #[cfg(feature = "budget")]
 pub use budget::{BudgetLayer, BudgetService};

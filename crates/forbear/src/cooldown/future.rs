@@ -20,6 +20,7 @@ use crate::budget;
 use crate::error::Cooling;
 use crate::extensions::{Asked, Shadowed, Turn};
 use crate::whose::Counted;
+use crate::order::TWO_STACKS;
 use crate::{Error, clock};
 
 pin_project! {
@@ -173,7 +174,11 @@ where
                         },
                         Err(error) => {
                             this.admitted.settle(false);
-                            Next::Return(Err(Error::from_inner(error)))
+                            let error = Error::from_inner(error);
+                            if matches!(error, Error::Cooling(_)) {
+                                TWO_STACKS.report();
+                            }
+                            Next::Return(Err(error))
                         }
                     }
                 }
