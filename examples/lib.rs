@@ -6,8 +6,11 @@ pub mod axum_outbound;
 pub mod cli_gate;
 pub mod compose;
 pub mod gateway_stack;
+pub mod hyper_tls;
 pub mod quickstart;
+pub mod reqwest_client;
 pub mod testing;
+pub mod tonic_channel;
 
 /// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

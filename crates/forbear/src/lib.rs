@@ -141,6 +141,7 @@
 //! | `axum` | no | the same in axum's types: `forbear::Error` as a response, an extractor |
 //! | `reqwest` | no | [`Reqwest`](crate::reqwest), and `stack(..).reqwest(client)` |
 //! | `reqwest-middleware` | no | [`ForbearMiddleware`](crate::reqwest_middleware); turns on `reqwest` and the three layers |
+//! | `tonic` | no | [`tonic`](crate::tonic): `stack(..).tonic(channel)` for generated clients |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after`, `pacing` and `cooldown` are on.
@@ -192,6 +193,9 @@ mod vendor;
 mod waiting;
 #[cfg(any(feature = "pacing", feature = "cooldown"))]
 mod whose;
+
+#[cfg(feature = "tonic")]
+pub mod tonic;
 
 pub use body::{BoxError, Peeked, Replay};
 pub use error::{BudgetExhausted, Cooling, Error, PacingRefused, Spent, UnknownFamily};

@@ -1,0 +1,85 @@
+//! hyper-util with rustls below the stack: HTTP/1 and HTTP/2, and what a throttled answer costs in connections.
+//!
+//! [`platform`] is the client that a program has, [`Server`] plays the vendor. A discarded 429 with a small body is read to its
+//! end, so that its connection serves the next attempt; a large one is dropped, which HTTP/1 pays for with a connection.
+
+mod client;
+mod server;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use forbear::{Families, Family};
+use http::{Request, Response, StatusCode, Version};
+use http_body_util::{BodyExt, Empty, Full};
+
+pub use client::{HttpsVendor, platform, trusting};
+pub use server::Server;
+
+use crate::BoxError;
+
+/// What a vendor was asked, and what it cost.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// What was spoken.
+    pub version: Version,
+    /// Bytes of the discarded 429.
+    pub discarded: usize,
+    /// Calls that were served.
+    pub served: usize,
+    /// Connections it took.
+    pub connections: usize,
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { version, discarded, served, connections } = self;
+        write!(
+            f,
+            "{version:?}: {served} calls served, a 429 of {discarded} bytes discarded, connections: {connections}"
+        )
+    }
+}
+
+/// Plays it in about a second.
+///
+/// # Errors
+/// Where there is no socket, or a call is not served.
+pub async fn run() -> Result<Vec<Cost>, BoxError> {
+    let mut costs = Vec::new();
+    for protocol in ["http/1.1", "h2"] {
+        for discarded in [200, 16 << 20] {
+            costs.push(cost(protocol, discarded).await?);
+        }
+    }
+    Ok(costs)
+}
+
+/// Three calls, of which the first meets a 429 of so many bytes.
+async fn cost(protocol: &str, discarded: usize) -> Result<Cost, BoxError> {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let server = Server::start(&[protocol], move |_| {
+        let first = asked.fetch_add(1, Ordering::SeqCst) == 0;
+        if first { limited(discarded) } else { Response::new(Full::from("served")) }
+    })
+    .await?;
+    let families = Families::builder().family(Family::new("quotes").host(server.authority())).build()?;
+    let vendor = trusting::<Empty<Bytes>>(server.certificate(), &families, Duration::from_secs(10))?;
+    let (mut served, mut version) = (0, Version::HTTP_09);
+    for _ in 0..3 {
+        let answer = vendor.send(Request::get(server.url("/chart")).body(Empty::new())?).await?;
+        version = answer.version();
+        served += usize::from(answer.into_body().collect().await?.to_bytes() == "served");
+    }
+    Ok(Cost { version, discarded, served, connections: server.connections() })
+}
+
+fn limited(bytes: usize) -> Response<Full<Bytes>> {
+    let mut limited = Response::new(Full::from(vec![b'x'; bytes]));
+    *limited.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    limited.headers_mut().insert("retry-after-ms", http::HeaderValue::from_static("1"));
+    limited
+}
