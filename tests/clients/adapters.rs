@@ -1,8 +1,10 @@
 //! One face for all clients, so that a case is written once.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +16,8 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use reqwest_middleware::ClientBuilder;
+use tonic::transport::Endpoint;
+use tower::ServiceExt;
 
 pub(crate) type Sent = BoxBody<Bytes, io::Error>;
 pub(crate) type Received = UnsyncBoxBody<Bytes, BoxError>;
@@ -60,12 +64,13 @@ pub(crate) enum Adapter {
     Reqwest1,
     Reqwest2,
     Middleware,
+    Tonic,
 }
 
 impl Adapter {
     /// Whether all attempts share one connection, as streams of HTTP/2.
     pub(crate) fn has_streams(self) -> bool {
-        matches!(self, Self::Hyper2 | Self::Reqwest2)
+        matches!(self, Self::Hyper2 | Self::Reqwest2 | Self::Tonic)
     }
 
     pub(crate) fn around(self, stack: &Stack) -> Vendor {
@@ -97,6 +102,18 @@ impl Adapter {
                         let answer = client.execute(request).await?;
                         Ok::<_, BoxError>(Response::<reqwest::Body>::from(answer))
                     }
+                })
+            }
+            Self::Tonic => {
+                let (stack, channels) = (stack.clone(), Mutex::new(HashMap::new()));
+                Vendor::new(move |request: Request<Sent>| {
+                    // A channel has one origin.
+                    let origin = format!("http://{}", request.uri().authority().unwrap());
+                    let endpoint =
+                        || stack.tonic(Endpoint::from_shared(origin.clone()).unwrap().connect_lazy());
+                    let channel =
+                        channels.lock().unwrap().entry(origin.clone()).or_insert_with(endpoint).clone();
+                    async move { channel.oneshot(request.map(::tonic::body::Body::new)).await }
                 })
             }
         }
@@ -153,7 +170,7 @@ macro_rules! through {
     };
     ($cases:tt) => {
         through!(hyper_http1: Hyper1, hyper_http2: Hyper2, reqwest_http1: Reqwest1, reqwest_http2: Reqwest2,
-            middleware: Middleware => $cases);
+            middleware: Middleware, tonic: Tonic => $cases);
     };
 }
 pub(crate) use through;

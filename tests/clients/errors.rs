@@ -40,6 +40,11 @@ async fn a_clients_error_is_the_source_and_shows_no_url(adapter: Adapter) {
         if adapter == Adapter::Middleware {
             let theirs = error.downcast_ref::<reqwest_middleware::Error>().expect("it is what it was");
             assert!(matches!(theirs, reqwest_middleware::Error::Reqwest(e) if e.is_request()), "{theirs:?}");
+        } else if adapter == Adapter::Tonic {
+            assert!(
+                error.downcast_ref::<::tonic::Status>().is_some(),
+                "it is what tonic makes of it: {error:?}"
+            );
         } else {
             assert!(matches!(ours(&error), Error::Client(_)), "{error:?}");
         }

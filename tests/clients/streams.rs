@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use crate::adapters::{Adapter, family, get, stack, through};
 use crate::server::Server;
 
-through!(hyper_http2: Hyper2, reqwest_http2: Reqwest2 => [eighty_streams_and_the_family_cools_in_the_middle]);
+through!(hyper_http2: Hyper2, reqwest_http2: Reqwest2, tonic: Tonic => [eighty_streams_and_the_family_cools_in_the_middle]);
 
 async fn eighty_streams_and_the_family_cools_in_the_middle(adapter: Adapter) {
     let (asked, limited) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
