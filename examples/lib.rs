@@ -44,3 +44,18 @@ struct ComingFrom;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/pacing.md")]
 struct Pacing;
+
+/// The guide's examples of reqwest hold.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reqwest.md")]
+struct Reqwest;
+
+/// The guide's example of hyper-util with TLS holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/hyper.md")]
+struct Hyper;
+
+/// The guide's example of tonic holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/tonic.md")]
+struct Tonic;

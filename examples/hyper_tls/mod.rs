@@ -13,11 +13,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::{Families, Family};
-use http::{Request, Response, StatusCode, Version};
-use http_body_util::{BodyExt, Empty, Full};
+use futures_util::{StreamExt, stream};
+use http::{HeaderValue, Request, Response, StatusCode, Version};
+use http_body::Frame;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use tokio::time::sleep;
 
 pub use client::{HttpsVendor, platform, trusting};
-pub use server::Server;
+pub use server::{Body, Server};
 
 use crate::BoxError;
 
@@ -51,7 +54,7 @@ impl fmt::Display for Cost {
 pub async fn run() -> Result<Vec<Cost>, BoxError> {
     let mut costs = Vec::new();
     for protocol in ["http/1.1", "h2"] {
-        for discarded in [200, 16 << 20] {
+        for discarded in [40_000, 16 << 20] {
             costs.push(cost(protocol, discarded).await?);
         }
     }
@@ -63,7 +66,7 @@ async fn cost(protocol: &str, discarded: usize) -> Result<Cost, BoxError> {
     let asked = Arc::new(AtomicUsize::new(0));
     let server = Server::start(&[protocol], move |_| {
         let first = asked.fetch_add(1, Ordering::SeqCst) == 0;
-        if first { limited(discarded) } else { Response::new(Full::from("served")) }
+        if first { limited(discarded) } else { Response::new(Full::from("served").boxed_unsync()) }
     })
     .await?;
     let families = Families::builder().family(Family::new("quotes").host(server.authority())).build()?;
@@ -77,9 +80,15 @@ async fn cost(protocol: &str, discarded: usize) -> Result<Cost, BoxError> {
     Ok(Cost { version, discarded, served, connections: server.connections() })
 }
 
-fn limited(bytes: usize) -> Response<Full<Bytes>> {
-    let mut limited = Response::new(Full::from(vec![b'x'; bytes]));
+/// Its end comes a moment later, so that nobody has it who does not wait for it.
+fn limited(bytes: usize) -> Response<Body> {
+    let (start, end) = (bytes / 2, bytes - bytes / 2);
+    let pieces = stream::iter([(start, 0), (end, 20)]).then(|(piece, millis)| async move {
+        sleep(Duration::from_millis(millis)).await;
+        Ok(Frame::data(Bytes::from(vec![b'x'; piece])))
+    });
+    let mut limited = Response::new(StreamBody::new(pieces).boxed_unsync());
     *limited.status_mut() = StatusCode::TOO_MANY_REQUESTS;
-    limited.headers_mut().insert("retry-after-ms", http::HeaderValue::from_static("1"));
+    limited.headers_mut().insert("retry-after-ms", HeaderValue::from_static("1"));
     limited
 }

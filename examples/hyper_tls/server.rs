@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -18,6 +19,9 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
 use crate::BoxError;
+
+/// What it answers with.
+pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// A server on loopback.
 pub struct Server {
@@ -40,7 +44,7 @@ impl Server {
     /// Where there is no socket.
     pub async fn start(
         protocols: &[&str],
-        answer: impl Fn(Request<Incoming>) -> Response<Full<bytes::Bytes>> + Clone + Send + Sync + 'static,
+        answer: impl Fn(Request<Incoming>) -> Response<Body> + Clone + Send + Sync + 'static,
     ) -> Result<Self, BoxError> {
         let own = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));

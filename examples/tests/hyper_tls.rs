@@ -6,11 +6,11 @@ use bytes::Bytes;
 use forbear::{Error, Families};
 use forbear_examples::hyper_tls::{self, Cost, Server};
 use http::{Request, Response, Version};
-use http_body_util::{Empty, Full};
+use http_body_util::{BodyExt, Empty, Full};
 
 #[tokio::test]
 async fn connections_are_used_again() {
-    let (large, small) = (16 << 20, 200);
+    let (large, small) = (16 << 20, 40_000);
     let cost = |version, discarded, connections| Cost { version, discarded, served: 3, connections };
     assert_eq!(
         hyper_tls::run().await.unwrap(),
@@ -25,7 +25,8 @@ async fn connections_are_used_again() {
 
 #[tokio::test]
 async fn whom_the_platform_does_not_trust_is_not_sent_to() {
-    let server = Server::start(&["h2"], |_| Response::new(Full::from("served"))).await.unwrap();
+    let server =
+        Server::start(&["h2"], |_| Response::new(Full::from("served").boxed_unsync())).await.unwrap();
     let families = Families::builder().build().unwrap();
     let vendor = hyper_tls::platform::<Empty<Bytes>>(&families, Duration::from_secs(10)).unwrap();
     let request = Request::get(server.url("/chart")).body(Empty::new()).unwrap();
