@@ -70,6 +70,7 @@ mod stacked {
 
     impl Stack {
         /// Puts the layers around a reqwest client.
+        #[must_use]
         pub fn reqwest(&self, client: reqwest::Client) -> Vendor<Reqwest> {
             self.service(Reqwest::new(client))
         }
