@@ -27,24 +27,29 @@ async fn allocations(mut call: impl AsyncFnMut()) -> usize {
     late[50]
 }
 
-// reqwest-retry adds nine over loopback, docs/performance.md.
+// What docs/reqwest.md says.
 #[tokio::test]
-async fn a_stack_adds_less_than_a_retry_middleware() {
+async fn what_a_stack_adds_to_a_call_is_bounded() {
     let mock = MockVendor::start().await.script(reply(200).body("17"));
     let families = Families::builder().family(Family::new("quotes").host(mock.authority())).build().unwrap();
     let budget = Duration::from_secs(30);
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let url: reqwest::Url = mock.url("/chart").parse().unwrap();
+    let uri: http::Uri = mock.url("/chart").parse().unwrap();
     let get = || client.get(url.clone()).build().unwrap();
 
     let plain = allocations(async || assert_eq!(client.execute(get()).await.unwrap().status(), 200)).await;
     let vendor = forbear::stack(&families).budget(budget).reqwest(client.clone());
-    let stacked = allocations(async || assert_eq!(vendor.execute(get()).await.unwrap().status(), 200)).await;
-    let bare = ClientBuilder::new(client.clone()).build();
-    let bare = allocations(async || assert_eq!(bare.execute(get()).await.unwrap().status(), 200)).await;
-    let with =
+    let sent = allocations(async || {
+        let request = http::Request::get(uri.clone()).body(reqwest::Body::default()).unwrap();
+        assert_eq!(vendor.send(request).await.unwrap().status(), 200);
+    })
+    .await;
+    let executed = allocations(async || assert_eq!(vendor.execute(get()).await.unwrap().status(), 200)).await;
+    let middleware =
         ClientBuilder::new(client.clone()).with(ForbearMiddleware::new(&families).budget(budget)).build();
-    let with = allocations(async || assert_eq!(with.execute(get()).await.unwrap().status(), 200)).await;
-    let added = (stacked.saturating_sub(plain), with.saturating_sub(bare));
-    assert!(added.0 <= 9 && added.1 <= 9, "{added:?} over {plain} and {bare}");
+    let with = allocations(async || assert_eq!(middleware.execute(get()).await.unwrap().status(), 200)).await;
+    let added = [sent, executed, with].map(|all| all.saturating_sub(plain));
+    assert!(added[0] <= 7 && added[1] <= 13 && added[2] <= 17, "{added:?} over {plain}");
+    assert!(added.iter().all(|added| *added > 0), "{added:?} over {plain}");
 }

@@ -79,11 +79,6 @@ pub(crate) static RETRY_ABOVE: Multiplied = Multiplied::new(
     "leave limits to forbear: let that middleware send again after faults only; what ForbearMiddleware gives back was \
      waited for as long as the budget allows",
 );
-#[cfg(feature = "reqwest-middleware")]
-pub(crate) static TWO_MIDDLEWARES: Multiplied = Multiplied::new(
-    "a second ForbearMiddleware",
-    "keep one ForbearMiddleware per client; with two, one call waits twice and is counted twice",
-);
 
 impl Multiplied {
     const fn new(who: &'static str, fix: &'static str) -> Self {

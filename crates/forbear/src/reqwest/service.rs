@@ -3,10 +3,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use http_body::Body;
 use pin_project_lite::pin_project;
-use reqwest::Url;
 use tower_service::Service;
 
 use super::{request, response};
@@ -47,8 +46,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> ReqwestFuture {
+        let asked = request.uri().clone();
         let state = match request::outgoing(request) {
-            Ok(request) => State::Sent { asked: request.url().clone(), attempt: self.client.call(request) },
+            Ok(request) => State::Sent { asked, attempt: self.client.call(request) },
             Err(error) => State::Failed { error: Some(error) },
         };
         ReqwestFuture { state }
@@ -69,7 +69,7 @@ pin_project! {
 pin_project! {
     #[project = StateProj]
     enum State {
-        Sent { #[pin] attempt: Attempt, asked: Url },
+        Sent { #[pin] attempt: Attempt, asked: Uri },
         Failed { error: Option<reqwest::Error> },
     }
 }

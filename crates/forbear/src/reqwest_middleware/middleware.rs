@@ -9,7 +9,7 @@ use reqwest_middleware::{Middleware, Next, Result};
 
 use super::resent::Resent;
 use super::through::{Through, theirs};
-use crate::order::{RETRY_ABOVE, TWO_MIDDLEWARES};
+use crate::order::RETRY_ABOVE;
 use crate::reqwest::back;
 use crate::{Error, Families, RetryAfterLayer, Signal, Stack};
 
@@ -21,10 +21,6 @@ pub struct ForbearMiddleware {
     stack: Stack,
     resent: Arc<Resent>,
 }
-
-/// Extension of what is sent on: a second middleware of this kind would see it.
-#[derive(Debug, Clone, Copy)]
-struct Within;
 
 /// Extension of a logical request that ended in a limited answer or a refusal. Who comes back with it sends again.
 #[derive(Debug, Clone, Copy)]
@@ -66,17 +62,9 @@ impl ForbearMiddleware {
         if extensions.get::<GivenBack>().is_some() {
             RETRY_ABOVE.report();
         }
-        let mut inside = extensions.clone();
-        let second = inside.insert(Within).is_some();
-        if second {
-            TWO_MIDDLEWARES.report();
-        }
-        let through = Through::new(next, &self.resent, inside);
+        let through = Through::new(next, &self.resent, extensions.clone());
         let answer = self.stack.service(through.clone()).send(request).await;
         *extensions = through.into_extensions();
-        if !second {
-            extensions.remove::<Within>();
-        }
         let limited = match &answer {
             Ok(answer) => answer.extensions().get::<Signal>().is_some(),
             Err(error) => matches!(error, Error::Cooling(_)),

@@ -45,10 +45,10 @@ impl<'a> Service<Request<Replay<reqwest::Body>>> for Through<'a> {
     fn call(&mut self, mut request: Request<Replay<reqwest::Body>>) -> Self::Future {
         let Self { next, resent, extensions } = self.clone();
         Box::pin(async move {
+            let asked = request.uri().clone();
             let clones = resent.mark(request.extensions_mut());
             let request = outgoing(request).map_err(|error| ours(error.into()))?;
             let clones = clones.filter(|_| request.body().is_none_or(|body| body.as_bytes().is_some()));
-            let asked = request.url().clone();
             let lock = || extensions.lock().unwrap_or_else(PoisonError::into_inner);
             // An attempt that is dropped leaves nothing behind.
             let mut own = lock().clone();
