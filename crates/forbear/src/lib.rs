@@ -51,7 +51,7 @@
 //!    ▼  PacingLayer           each attempt: spaced, first come first served
 //!    ▼  FamilyCooldownLayer   the gate, last before the wire: may this family be called now? what did it answer?
 //!    ▼
-//!  client                     hyper-util, or any Service<http::Request<_>>
+//!  client                     hyper-util, reqwest, tonic, or any Service<http::Request<_>>
 //! ```
 //!
 //! | layer | module | alone it |
@@ -139,9 +139,9 @@
 //! | `metrics` | no | counters and gauges through the `metrics` facade, see `Families::metrics` |
 //! | `server` | no | for servers that call vendors: `InboundBudgetLayer`, and `RefusalResponseLayer` which answers their callers |
 //! | `axum` | no | the same in axum's types: `forbear::Error` as a response, an extractor |
-//! | `reqwest` | no | [`Reqwest`](crate::reqwest), and `stack(..).reqwest(client)` |
-//! | `reqwest-middleware` | no | [`ForbearMiddleware`](crate::reqwest_middleware); turns on `reqwest` and the three layers |
-//! | `tonic` | no | [`tonic`](crate::tonic): `stack(..).tonic(channel)` for generated clients |
+//! | `reqwest` | no | `stack(..).reqwest(client)`, and the adapter `Reqwest` alone |
+//! | `reqwest-middleware` | no | `ForbearMiddleware`, a stack for reqwest-middleware; turns on `reqwest` and the three layers |
+//! | `tonic` | no | `stack(..).tonic(channel)`, for generated clients |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after`, `pacing` and `cooldown` are on.
