@@ -81,12 +81,7 @@ async fn a_second_stack_is_reported_once_and_errors_pass_it_unchanged() {
     let mock = MockVendor::start().await.script(limited());
     let families = family(&mock.authority());
     let other = Families::builder().unknown(Unknown::PassThrough).build().unwrap();
-    type Hidden = BoxCloneSyncService<
-        Request<forbear::Replay<Empty<Bytes>>>,
-        http::Response<forbear::Peeked<reqwest::Body>>,
-        Error,
-    >;
-    let inner = Hidden::new(stack(&families, 5 * SECOND).reqwest(reqwest_client(false)));
+    let inner = BoxCloneSyncService::new(stack(&families, 5 * SECOND).reqwest(reqwest_client(false)));
     let outer = stack(&other, 5 * SECOND).service(inner);
     let get = |path| Request::get(mock.url(path)).body(Empty::<Bytes>::new()).unwrap();
     assert_eq!(outer.clone().oneshot(get("/a")).await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);

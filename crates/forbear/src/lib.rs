@@ -178,6 +178,8 @@ pub mod error;
 mod events;
 mod extensions;
 mod families;
+#[cfg(any(feature = "server", feature = "tonic"))]
+mod grpc_timeout;
 #[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod host;
 mod order;

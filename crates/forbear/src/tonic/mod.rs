@@ -55,8 +55,6 @@ mod channel;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 mod status;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
-mod timeout;
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
 mod vendor;
 
 pub use self::channel::Grpc;

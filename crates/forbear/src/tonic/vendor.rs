@@ -9,8 +9,8 @@ use tonic::Status;
 use tower_service::Service;
 
 use super::channel::Grpc;
-use super::{status, timeout};
-use crate::{Budget, Error, Stack, Vendor};
+use super::status;
+use crate::{Budget, Error, Stack, Vendor, grpc_timeout};
 
 impl Stack {
     /// Puts the layers around a tonic channel; generated clients take what comes out. See [`tonic`](crate::tonic).
@@ -38,7 +38,10 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        if let Some(timeout) = timeout::of(request.headers()) {
+        // From tonic's `Request::set_timeout`.
+        let timeout =
+            request.headers().get("grpc-timeout").and_then(|value| grpc_timeout::read(value.as_bytes()));
+        if let Some(timeout) = timeout {
             let Budget(mut limits) = Budget::within(timeout);
             if let Some(Budget(carried)) = request.extensions().get() {
                 limits = limits.and(*carried);
