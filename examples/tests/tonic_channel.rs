@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use forbear::{Error, Families, FamilyHealth, HealthPhase};
 use forbear_examples::tonic_channel::{self, Ask, Quotes, Vendor};
+use futures_util::{StreamExt, stream};
 use tonic::{Code, Request};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -66,4 +67,27 @@ async fn a_timeout_bounds_the_whole_call() {
         refused.metadata().get("grpc-retry-pushback-ms").unwrap().to_str().unwrap().parse().unwrap();
     assert!((30_000..=60_000).contains(&left), "{left}");
     assert_eq!(vendor.calls(), 1);
+}
+
+// XAMPPRocky/octocrab#835, TrueLayer/reqwest-middleware#44: what is sent again is the same, what cannot be is sent once.
+#[tokio::test]
+async fn case_51_a_limited_stream_is_sent_again_the_same_or_not_at_all() {
+    for (key, code, calls) in [(false, Code::ResourceExhausted, 1), (true, Code::Ok, 2)] {
+        let vendor = Vendor::start(100).await.unwrap();
+        let (_families, channel) = tonic_channel::channel(&vendor, 30 * SECOND).unwrap();
+        let mut quotes = Quotes::with_origin(channel, vendor.origin().parse().unwrap());
+        let symbols: Vec<_> = (0..100).map(|n| format!("symbol {n}")).collect();
+        let mut asks = Request::new(stream::iter(symbols.clone().into_iter().map(|symbol| Ask { symbol })));
+        asks.metadata_mut().insert("busy", "yes".parse().unwrap());
+        if key {
+            asks.metadata_mut().insert("idempotency-key", "7".parse().unwrap());
+        }
+        let answer = quotes.watch(asks).await;
+        assert_eq!(answer.as_ref().map_or_else(tonic::Status::code, |_| Code::Ok), code);
+        assert_eq!(vendor.calls(), calls);
+        if let Ok(answer) = answer {
+            let watched: Vec<_> = answer.into_inner().map(|quote| quote.unwrap().symbol).collect().await;
+            assert_eq!(watched, symbols);
+        }
+    }
 }

@@ -11,7 +11,7 @@ use http::Uri;
 use http::uri::PathAndQuery;
 use tonic::body::Body;
 use tonic::client::{Grpc, GrpcService};
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{IntoStreamingRequest, Response, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 /// Which quote.
@@ -73,12 +73,12 @@ where
     ///
     /// # Errors
     /// The same.
-    pub async fn watch<S>(&mut self, asks: S) -> Result<Response<Streaming<Quote>>, Status>
-    where
-        S: futures_util::Stream<Item = Ask> + Send + 'static,
-    {
+    pub async fn watch(
+        &mut self,
+        asks: impl IntoStreamingRequest<Message = Ask>,
+    ) -> Result<Response<Streaming<Quote>>, Status> {
         self.grpc.ready().await.map_err(Into::into)?;
         let path = PathAndQuery::from_static("/quotes.Quotes/Watch");
-        self.grpc.streaming(Request::new(asks), path, ProstCodec::default()).await
+        self.grpc.streaming(asks.into_streaming_request(), path, ProstCodec::default()).await
     }
 }

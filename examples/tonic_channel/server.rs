@@ -21,7 +21,7 @@ use tower::Service;
 
 use super::quotes::{Ask, Quote};
 
-/// Serves quotes on loopback. Asked for `busy` for the first time, it says `RESOURCE_EXHAUSTED` and how long to stay away.
+/// Serves quotes on loopback. Asked for `busy` for the first time, or with `busy` in the metadata of a stream, it says `RESOURCE_EXHAUSTED` and how long to stay away.
 pub struct Vendor {
     origin: String,
     /// How many calls it saw.
@@ -135,6 +135,10 @@ impl Service<Request<Streaming<Ask>>> for Watch {
 
     fn call(&mut self, request: Request<Streaming<Ask>>) -> Self::Future {
         let handler = self.0.clone();
+        // Refused as a whole, before anything is read.
+        if let Some(Err(limited)) = request.metadata().get("busy").map(|_| handler.quote(Ask::of("busy"))) {
+            return ready(Err(limited));
+        }
         let quotes = request.into_inner().map(move |ask| ask.and_then(|ask| handler.quote(ask)));
         ready(Ok(Response::new(quotes.boxed())))
     }
