@@ -19,8 +19,8 @@ use super::admitted::Admitted;
 use super::future::Origin;
 use crate::body::{Peek, Peeked};
 use crate::extensions::{NoSignal, Signal, effective_uri};
-use crate::whose::Counted;
 use crate::order::TWO_STACKS;
+use crate::whose::Counted;
 use crate::{budget, clock, events};
 
 /// How long a limited answer's body is waited for.

@@ -19,8 +19,8 @@ use crate::body::{BoxError, Peek, Peeked};
 use crate::budget;
 use crate::error::Cooling;
 use crate::extensions::{Asked, Shadowed, Turn};
-use crate::whose::Counted;
 use crate::order::TWO_STACKS;
+use crate::whose::Counted;
 use crate::{Error, clock};
 
 pin_project! {
@@ -175,7 +175,7 @@ where
                         Err(error) => {
                             this.admitted.settle(false);
                             let error = Error::from_inner(error);
-                            if matches!(error, Error::Cooling(_)) {
+                            if error.is_refusal() {
                                 TWO_STACKS.report();
                             }
                             Next::Return(Err(error))

@@ -63,7 +63,7 @@ pub(crate) use self::request::outgoing;
 pub(crate) use self::response::{answer, back};
 pub use self::service::{Reqwest, ReqwestFuture};
 
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod stacked {
     use super::{Reqwest, response};
     use crate::{Error, Stack, Vendor};

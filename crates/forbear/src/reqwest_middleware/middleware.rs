@@ -11,7 +11,7 @@ use super::resent::Resent;
 use super::through::{Through, theirs};
 use crate::order::RETRY_ABOVE;
 use crate::reqwest::back;
-use crate::{Error, Families, RetryAfterLayer, Signal, Stack};
+use crate::{Families, RetryAfterLayer, Signal, Stack};
 
 /// All layers in the documented order, as a middleware. See the [module](super).
 ///
@@ -67,7 +67,7 @@ impl ForbearMiddleware {
         *extensions = through.into_extensions();
         let limited = match &answer {
             Ok(answer) => answer.extensions().get::<Signal>().is_some(),
-            Err(error) => matches!(error, Error::Cooling(_)),
+            Err(error) => error.is_refusal(),
         };
         if limited {
             extensions.insert(GivenBack);

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `RESOURCE_EXHAUSTED` without a message (trailers-only), where the family's dialect is [`presets::grpc`](crate::presets::grpc) | a signal; its push-back is the delay |
 //! | `grpc-timeout`, from `Request::set_timeout` | the budget of the call, if it ends earlier: all attempts and waits together |
-//! | [`Error::Cooling`](crate::Error::Cooling) | `UNAVAILABLE`, with the time left in `grpc-retry-pushback-ms` |
+//! | [`Error::Cooling`](crate::Error::Cooling), [`Error::Pacing`](crate::Error::Pacing) | `UNAVAILABLE`, with the time left in `grpc-retry-pushback-ms` |
 //! | [`Error::BudgetExhausted`](crate::Error::BudgetExhausted) | `DEADLINE_EXCEEDED` |
 //! | [`Error::UnknownFamily`](crate::Error::UnknownFamily) | `FAILED_PRECONDITION` |
 //! | an error of the channel | the status that tonic makes of it |
@@ -52,11 +52,11 @@
 //! the channel's.
 
 mod channel;
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod status;
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod vendor;
 
 pub use self::channel::Grpc;
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use self::vendor::{GrpcFuture, GrpcVendor};

@@ -11,7 +11,7 @@ use crate::Error;
 /// A status that holds the error as its source, or the one that tonic makes of an error of the channel.
 pub(super) fn status(error: Error) -> Status {
     let code = match &error {
-        Error::Cooling(_) => Code::Unavailable,
+        Error::Cooling(_) | Error::Pacing(_) => Code::Unavailable,
         Error::BudgetExhausted(_) => Code::DeadlineExceeded,
         Error::UnknownFamily(_) => Code::FailedPrecondition,
         Error::Client(_) => Code::Unknown,
@@ -21,9 +21,12 @@ pub(super) fn status(error: Error) -> Status {
         ours => ours,
     };
     let mut metadata = MetadataMap::new();
-    if let Error::Cooling(cooling) = &error
-        && let Some(left) = cooling.retry_in()
-    {
+    let retry_in = match &error {
+        Error::Cooling(cooling) => cooling.retry_in(),
+        Error::Pacing(pacing) => pacing.retry_in(),
+        _ => None,
+    };
+    if let Some(left) = retry_in {
         metadata.insert("grpc-retry-pushback-ms", whole_millis(left).into());
     }
     let mut status = Status::with_metadata(code, error.to_string(), metadata);
