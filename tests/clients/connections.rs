@@ -55,9 +55,8 @@ async fn limits_once(wait: Duration, length: usize) -> Server {
 async fn a_discarded_small_429_does_not_cost_the_connection(adapter: Adapter) {
     let server = limits_once(Duration::from_millis(1), 40_000).await;
     let vendor = adapter.around(&stack(&family(&server.authority()), 30 * SECOND));
-    for _ in 0..3 {
-        assert_eq!(vendor.status(get(server.url("/chart"))).await, StatusCode::OK);
-    }
+    assert_eq!(vendor.status(get(server.url("/chart"))).await, StatusCode::OK);
+    // The 429 and the 200 after it.
     assert_eq!(server.connections(), 1);
 }
 
