@@ -6,8 +6,11 @@ pub mod axum_outbound;
 pub mod cli_gate;
 pub mod compose;
 pub mod gateway_stack;
+pub mod hyper_tls;
 pub mod quickstart;
+pub mod reqwest_client;
 pub mod testing;
+pub mod tonic_channel;
 
 /// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -41,3 +44,18 @@ struct ComingFrom;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/pacing.md")]
 struct Pacing;
+
+/// The guide's examples of reqwest hold.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reqwest.md")]
+struct Reqwest;
+
+/// The guide's example of hyper-util with TLS holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/hyper.md")]
+struct Hyper;
+
+/// The guide's example of tonic holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/tonic.md")]
+struct Tonic;

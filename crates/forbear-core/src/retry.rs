@@ -117,6 +117,25 @@ pub fn is_safe_to_repeat(method: &Method, headers: &HeaderMap) -> bool {
     method.is_idempotent() || headers.contains_key("idempotency-key")
 }
 
+/// Whether a request tells which attempt of its caller it is, so that the caller counts them and sends again by itself:
+///
+/// | header | of |
+/// |---|---|
+/// | `forbear-attempt` | whoever wants to say so |
+/// | `x-stainless-retry-count` | SDKs that Stainless generates, from the first attempt on |
+/// | `amz-sdk-request` | AWS SDKs, from the first attempt on; not where it says `max=1` |
+/// | `grpc-previous-rpc-attempts` | gRPC clients, from the second attempt on ([A6](https://github.com/grpc/proposal/blob/master/A6-client-retries.md)) |
+#[must_use]
+pub fn declares_attempt(headers: &HeaderMap) -> bool {
+    let only_one = |value: &http::HeaderValue| {
+        value.to_str().is_ok_and(|value| value.split(';').any(|part| part.trim() == "max=1"))
+    };
+    ["forbear-attempt", "x-stainless-retry-count", "grpc-previous-rpc-attempts"]
+        .into_iter()
+        .any(|name| headers.contains_key(name))
+        || headers.get("amz-sdk-request").is_some_and(|value| !only_one(value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,5 +233,21 @@ mod tests {
         assert!(is_safe_to_repeat(&Method::PUT, &headers) && !is_safe_to_repeat(&Method::POST, &headers));
         headers.insert("idempotency-key", http::HeaderValue::from_static("1"));
         assert!(is_safe_to_repeat(&Method::POST, &headers));
+    }
+
+    #[test]
+    fn a_caller_that_counts_its_attempts_is_known_by_its_header() {
+        let declares = |name: &'static str, value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, http::HeaderValue::from_static(value));
+            declares_attempt(&headers)
+        };
+        assert!(declares("forbear-attempt", "2"));
+        assert!(declares("x-stainless-retry-count", "0"));
+        assert!(declares("grpc-previous-rpc-attempts", "1"));
+        assert!(declares("amz-sdk-request", "attempt=1; max=3"));
+        assert!(declares("amz-sdk-request", "ttl=20260101T000000Z; attempt=1; max=10"));
+        assert!(!declares("amz-sdk-request", "attempt=1; max=1"));
+        assert!(!declares("retry-after", "1"));
     }
 }

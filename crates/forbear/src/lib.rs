@@ -51,7 +51,7 @@
 //!    ▼  PacingLayer           each attempt: spaced, first come first served
 //!    ▼  FamilyCooldownLayer   the gate, last before the wire: may this family be called now? what did it answer?
 //!    ▼
-//!  client                     hyper-util, or any Service<http::Request<_>>
+//!  client                     hyper-util, reqwest, tonic, or any Service<http::Request<_>>
 //! ```
 //!
 //! | layer | module | alone it |
@@ -139,6 +139,9 @@
 //! | `metrics` | no | counters and gauges through the `metrics` facade, see `Families::metrics` |
 //! | `server` | no | for servers that call vendors: `InboundBudgetLayer`, and `RefusalResponseLayer` which answers their callers |
 //! | `axum` | no | the same in axum's types: `forbear::Error` as a response, an extractor |
+//! | `reqwest` | no | `stack(..).reqwest(client)`, and the adapter `Reqwest` alone |
+//! | `reqwest-middleware` | no | `ForbearMiddleware`, a stack for reqwest-middleware; turns on `reqwest` and the three layers |
+//! | `tonic` | no | `stack(..).tonic(channel)`, for generated clients |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after`, `pacing` and `cooldown` are on.
@@ -175,9 +178,15 @@ pub mod error;
 mod events;
 mod extensions;
 mod families;
+#[cfg(any(feature = "server", feature = "tonic"))]
+mod grpc_timeout;
 #[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod host;
 mod order;
+#[cfg(feature = "reqwest")]
+pub mod reqwest;
+#[cfg(feature = "reqwest-middleware")]
+pub mod reqwest_middleware;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod stack;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
@@ -186,6 +195,9 @@ mod vendor;
 mod waiting;
 #[cfg(any(feature = "pacing", feature = "cooldown"))]
 mod whose;
+
+#[cfg(feature = "tonic")]
+pub mod tonic;
 
 pub use body::{BoxError, Peeked, Replay};
 pub use error::{BudgetExhausted, Cooling, Error, PacingRefused, Spent, UnknownFamily};
@@ -204,6 +216,10 @@ pub use forbear_core::signal;
 pub use forbear_core::signal::{Class, Delay, Evidence, Reason, Scope};
 pub use forbear_core::url::RedactedUrl;
 
+#[cfg(feature = "reqwest")]
+pub use crate::reqwest::Reqwest;
+#[cfg(feature = "reqwest-middleware")]
+pub use crate::reqwest_middleware::ForbearMiddleware;
 pub use budget::Budget;
 #[cfg(feature = "budget")]
 pub use budget::{BudgetLayer, BudgetService};

@@ -1,4 +1,4 @@
-//! Layers in the wrong order are reported once, when the stack is built.
+//! Layers in the wrong order are reported once, when the stack is built; what multiplies requests, once it is seen.
 
 use std::any::type_name;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,6 +55,50 @@ impl Mistake {
     fn report(&self, layer: &'static str, inside: &'static str) {
         if inside.contains(self.below.path) && !self.said.swap(true, Ordering::Relaxed) {
             tracing::error!(layer, below = self.below.name, fix = self.fix, "layers are in the wrong order");
+        }
+    }
+}
+
+/// Something besides `RetryAfterLayer` that sends again what was limited. It shows only while requests are sent.
+#[derive(Debug)]
+pub(crate) struct Multiplied {
+    who: &'static str,
+    fix: &'static str,
+    said: AtomicBool,
+}
+
+/// Seen at the outer gate: an answer or a refusal that another gate has decided about.
+#[cfg(feature = "cooldown")]
+pub(crate) static TWO_STACKS: Multiplied = Multiplied::new(
+    "a stack below this stack",
+    "put forbear around the client once; with two, one call waits twice and is counted twice",
+);
+#[cfg(feature = "reqwest-middleware")]
+pub(crate) static RETRY_ABOVE: Multiplied = Multiplied::new(
+    "a middleware before ForbearMiddleware",
+    "leave limits to forbear: let that middleware send again after faults only; what ForbearMiddleware gives back was \
+     waited for as long as the budget allows",
+);
+
+impl Multiplied {
+    const fn new(who: &'static str, fix: &'static str) -> Self {
+        Self { who, fix, said: AtomicBool::new(false) }
+    }
+
+    /// Seen by a middleware; once for each.
+    #[cfg(feature = "reqwest-middleware")]
+    pub(crate) const fn retry_below() -> Self {
+        Self::new(
+            "a middleware after ForbearMiddleware",
+            "leave limits to forbear: let that middleware send again after faults only; below the gate it sends what was \
+             not admitted",
+        )
+    }
+
+    #[cold]
+    pub(crate) fn report(&self) {
+        if !self.said.swap(true, Ordering::Relaxed) {
+            tracing::error!(who = self.who, fix = self.fix, "limited requests are sent again twice over");
         }
     }
 }

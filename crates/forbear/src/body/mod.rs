@@ -66,6 +66,8 @@ pub use peek::Peek;
 pub use peeked::Peeked;
 pub use replay::Replay;
 pub use tape::Tape;
+#[cfg(feature = "reqwest")]
+pub(crate) use tape::{into_bytes, longer};
 
 /// Any error that may cross threads.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -231,12 +231,12 @@ where
 }
 
 /// The same frame; without a copy where the data is `Bytes` already.
-pub(super) fn into_bytes<D: Buf>(frame: Frame<D>) -> Frame<Bytes> {
+pub(crate) fn into_bytes<D: Buf>(frame: Frame<D>) -> Frame<Bytes> {
     frame.map_data(|mut data| data.copy_to_bytes(data.remaining()))
 }
 
 /// The hint of a body with `bytes` more in front of `rest`.
-pub(super) fn longer(rest: &SizeHint, bytes: u64) -> SizeHint {
+pub(crate) fn longer(rest: &SizeHint, bytes: u64) -> SizeHint {
     let mut hint = SizeHint::new();
     hint.set_lower(rest.lower().saturating_add(bytes));
     if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(bytes)) {

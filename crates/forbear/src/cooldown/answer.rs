@@ -19,6 +19,7 @@ use super::admitted::Admitted;
 use super::future::Origin;
 use crate::body::{Peek, Peeked};
 use crate::extensions::{NoSignal, Signal, effective_uri};
+use crate::order::TWO_STACKS;
 use crate::whose::Counted;
 use crate::{budget, clock, events};
 
@@ -84,6 +85,9 @@ pub(super) fn judge<RB: Body>(
     origin: &Origin,
 ) -> Judged<RB> {
     let status = response.status();
+    if response.extensions().get::<Signal>().is_some() {
+        TWO_STACKS.report();
+    }
     if !origin.observed {
         let mut response = response.map(Peeked::plain);
         // Whoever stands above may read it.

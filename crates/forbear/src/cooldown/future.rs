@@ -19,6 +19,7 @@ use crate::body::{BoxError, Peek, Peeked};
 use crate::budget;
 use crate::error::Cooling;
 use crate::extensions::{Asked, Shadowed, Turn};
+use crate::order::TWO_STACKS;
 use crate::whose::Counted;
 use crate::{Error, clock};
 
@@ -173,7 +174,11 @@ where
                         },
                         Err(error) => {
                             this.admitted.settle(false);
-                            Next::Return(Err(Error::from_inner(error)))
+                            let error = Error::from_inner(error);
+                            if error.is_refusal() {
+                                TWO_STACKS.report();
+                            }
+                            Next::Return(Err(error))
                         }
                     }
                 }

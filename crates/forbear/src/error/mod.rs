@@ -72,6 +72,51 @@ impl Error {
         }
     }
 
+    /// Finds the error of forbear in another's error, or in what that was caused by: in a `reqwest_middleware::Error`, in a
+    /// `tonic::Status`, in whatever a program of yours makes of it.
+    ///
+    /// ```
+    /// use std::{error, fmt};
+    ///
+    /// use forbear::Error;
+    ///
+    /// #[derive(Debug)]
+    /// struct NoQuotes(Error);
+    ///
+    /// impl fmt::Display for NoQuotes {
+    ///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    ///         f.write_str("no quotes today")
+    ///     }
+    /// }
+    ///
+    /// impl error::Error for NoQuotes {
+    ///     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+    ///         Some(&self.0)
+    ///     }
+    /// }
+    ///
+    /// let error = NoQuotes(Error::from_inner("connection reset"));
+    /// assert!(matches!(Error::find(&error), Some(Error::Client(_))));
+    /// assert!(Error::find(&fmt::Error).is_none());
+    /// ```
+    #[must_use]
+    pub fn find<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(ours) = error.downcast_ref() {
+                return Some(ours);
+            }
+            // It hands on what causes the error inside it, and so passes over that error itself.
+            #[cfg(feature = "reqwest-middleware")]
+            if let Some(reqwest_middleware::Error::Middleware(inner)) = error.downcast_ref() {
+                next = Some(inner.as_ref());
+                continue;
+            }
+            next = error.source();
+        }
+        None
+    }
+
     /// Whether nothing was sent: a local decision, which never counts as the vendor's failure.
     #[must_use]
     pub fn is_refusal(&self) -> bool {

@@ -5,9 +5,10 @@ use forbear_core::time::Monotonic;
 use http::{Extensions, HeaderMap, HeaderName};
 use tower_layer::Layer;
 
-use super::header::{DeadlineHeader, grpc_timeout};
+use super::header::DeadlineHeader;
 use super::service::InboundBudgetService;
 use crate::budget::Budget;
+use crate::grpc_timeout;
 
 const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
@@ -68,7 +69,7 @@ impl InboundBudgetLayer {
             .header
             .as_ref()
             .and_then(|header| shortest(headers, &header.name, |value| header.read(value)));
-        let grpc = self.grpc_timeout.then(|| shortest(headers, &GRPC_TIMEOUT, grpc_timeout)).flatten();
+        let grpc = self.grpc_timeout.then(|| shortest(headers, &GRPC_TIMEOUT, grpc_timeout::read)).flatten();
         let asked = [header, grpc].into_iter().flatten().min();
         let most = self.maximum.or(self.default);
         let total = [asked.or(self.default), most].into_iter().flatten().min();

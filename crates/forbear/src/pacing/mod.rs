@@ -75,10 +75,10 @@ mod service;
 mod waiting;
 
 pub use body::Paced;
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub(crate) use booked::Booked;
 pub use future::PacingFuture;
 pub use layer::PacingLayer;
-#[cfg(all(feature = "budget", feature = "retry-after", feature = "cooldown"))]
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub(crate) use line::{Line, Refused};
 pub use service::PacingService;

@@ -122,6 +122,7 @@ impl<S, B> Logical<'_, S, B> {
             || !saved.tape.replayable()
             || !scope::has_attempts()
             || gate.as_ref().is_some_and(|gate| gate.pacer().is_some_and(|pacer| !pacer.has_retries()))
+            || saved.is_sent_again_above()
         {
             return Next::Return(Ok(response));
         }

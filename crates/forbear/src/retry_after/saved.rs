@@ -49,6 +49,11 @@ impl<S, B> Saved<S, B> {
         retry::is_safe_to_repeat(&self.head.method, &self.head.headers)
     }
 
+    /// Whether its caller counts attempts itself: two that send again multiply.
+    pub(super) fn is_sent_again_above(&self) -> bool {
+        retry::declares_attempt(&self.head.headers)
+    }
+
     /// What it is sent to.
     pub(super) fn target(&self) -> Target<'_> {
         Target::of(&self.head.uri, &self.head.headers, &self.head.extensions)

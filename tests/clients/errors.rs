@@ -1,0 +1,75 @@
+//! Errors show no URL, and stay what they are through every client.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use forbear::Error;
+use forbear_mock::{MockVendor, reply};
+use http_body_util::BodyExt;
+use tokio::net::TcpListener;
+
+use crate::adapters::{Adapter, family, get, ours, reqwest_client, stack, through};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+through!([a_clients_error_is_the_source_and_shows_no_url]);
+
+/// All that an error shows, and what caused it.
+fn shown(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut shown = format!("{error} {error:?}");
+    let mut next = error.source();
+    while let Some(cause) = next {
+        shown += &format!(" | {cause} {cause:?}");
+        next = cause.source();
+    }
+    shown
+}
+
+// http4s/http4s#6597, CVE-2024-6104, zeroclaw-labs/zeroclaw#9813: the URL of a failed call, with its key.
+async fn a_clients_error_is_the_source_and_shows_no_url(adapter: Adapter) {
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string();
+    let mock = MockVendor::start()
+        .await
+        .script(reply(200).reset())
+        .route("/cut", [reply(200).body("all").close_in_body(1)]);
+    let vendor = adapter.around(&stack(&family(&gone), 5 * SECOND));
+    for url in [format!("http://{gone}/?key=S3CRET"), mock.url("/?key=S3CRET")] {
+        let error = vendor.send(get(url)).await.unwrap_err();
+        let shown = shown(&*error);
+        assert!(!shown.contains("S3CRET"), "{shown}");
+        if adapter == Adapter::Middleware {
+            let theirs = error.downcast_ref::<reqwest_middleware::Error>().expect("it is what it was");
+            assert!(matches!(theirs, reqwest_middleware::Error::Reqwest(e) if e.is_request()), "{theirs:?}");
+        } else if adapter == Adapter::Tonic {
+            assert!(
+                error.downcast_ref::<::tonic::Status>().is_some(),
+                "it is what tonic makes of it: {error:?}"
+            );
+        } else {
+            assert!(matches!(ours(&error), Some(Error::Client(_))), "{error:?}");
+        }
+    }
+    let cut = vendor.send(get(mock.url("/cut?key=S3CRET"))).await.unwrap();
+    let error = cut.into_body().collect().await.unwrap_err();
+    let shown = shown(&*error);
+    assert!(!shown.contains("S3CRET"), "{shown}");
+}
+
+#[tokio::test]
+async fn reqwests_own_error_is_found_below_ours() {
+    let mock = MockVendor::start().await.script(reply(200).delay(60 * SECOND));
+    let client = reqwest::Client::builder().no_proxy().timeout(SECOND / 10).build().unwrap();
+    let vendor = stack(&family(&mock.authority()), 30 * SECOND).reqwest(client.clone());
+    let error = vendor.execute(client.get(mock.url("/?key=S3CRET")).build().unwrap()).await.unwrap_err();
+    let theirs = error.source().and_then(|source| source.downcast_ref::<reqwest::Error>()).unwrap();
+    assert!(theirs.is_timeout() && theirs.url().is_none(), "{theirs:?}");
+}
+
+#[tokio::test]
+async fn a_url_that_reqwest_does_not_take_is_an_error_that_does_not_show_it() {
+    let families = forbear::Families::builder().build().unwrap();
+    let vendor = stack(&families, SECOND).reqwest(reqwest_client(false));
+    let error = vendor.send(get("/chart?key=S3CRET")).await.unwrap_err();
+    let shown = shown(&error);
+    assert!(!shown.contains("S3CRET"), "{shown}");
+}
