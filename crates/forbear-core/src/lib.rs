@@ -15,6 +15,8 @@
 //! | [`budget`] | how long a logical request may take |
 //! | [`deadlines`] | until when a URL is to be left alone |
 //! | [`retry`] | whether and when a logical request is sent again |
+//! | [`work`] | when a key of a source is refreshed |
+//! | [`store`] | what outlives the process, or is shared: traits, and stores in memory |
 //! | [`health`] | what an operator is shown |
 
 mod bounded;
@@ -32,7 +34,9 @@ pub mod partition;
 pub mod presets;
 pub mod retry;
 pub mod signal;
+pub mod store;
 mod sync;
 pub mod time;
 pub mod url;
 mod waking;
+pub mod work;

@@ -1,0 +1,20 @@
+//! What outlives the process, or is shared: the traits of stores, and stores in memory.
+//!
+//! A store is never on the way of a call. What it keeps is decided elsewhere, by pure functions that every store applies
+//! in the same way: refresh work by [`work`](crate::work).
+//!
+//! | store | keeps |
+//! |---|---|
+//! | [`WorkStore`] | refresh work: who wants which key, when it is due, who runs it |
+
+mod error;
+mod work;
+
+pub use error::{StoreError, StoreFault};
+pub use work::{Claims, Finish, Held, Kept, Rows, WorkStore};
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// What a store answers, some time. Boxed, so that a program can choose its store when it runs.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;

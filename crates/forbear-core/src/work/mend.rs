@@ -1,0 +1,44 @@
+//! Times that no clock can have meant: a wall clock was wrong when they were written, or is now.
+
+use std::time::Duration;
+
+use super::row::{Phase, Row};
+use super::stamp::Stamp;
+
+/// How far ahead of `now` a time may lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The time.
+    pub now: Stamp,
+    /// The furthest that a key is due ahead.
+    pub due: Duration,
+    /// The longest lease.
+    pub lease: Duration,
+}
+
+/// What was mended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum Mended {
+    /// Nothing was wrong.
+    Fine,
+    /// A time was too far ahead, and is now as far as it may be.
+    Mended,
+}
+
+impl Row {
+    /// Brings back times that lie further ahead than they may.
+    pub fn mend(&mut self, bounds: &Bounds) -> Mended {
+        let before = (self.due, self.earliest, self.phase, self.deferred_since, self.done);
+        let Bounds { now, due, lease } = *bounds;
+        self.due = self.due.min(now.after(due));
+        self.earliest = self.earliest.min(now.after(due));
+        self.deferred_since = self.deferred_since.map(|since| since.min(now));
+        self.done = self.done.map(|done| done.min(now));
+        if let Phase::Running(claim) = &mut self.phase {
+            claim.until = claim.until.min(now.after(lease));
+        }
+        let after = (self.due, self.earliest, self.phase, self.deferred_since, self.done);
+        if before == after { Mended::Fine } else { Mended::Mended }
+    }
+}
