@@ -162,6 +162,8 @@
 mod assertions;
 mod attempt;
 mod body;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod engine;
 mod fault;
 mod limiter;

@@ -3,14 +3,16 @@
 //! A store is never on the way of a call. What it keeps is decided elsewhere, by pure functions that every store applies
 //! in the same way: refresh work by [`work`](crate::work).
 //!
-//! | store | keeps |
-//! |---|---|
-//! | [`WorkStore`] | refresh work: who wants which key, when it is due, who runs it |
+//! | store | keeps | in memory |
+//! |---|---|---|
+//! | [`WorkStore`] | refresh work: who wants which key, when it is due, who runs it | [`MemoryWorkStore`] |
 
 mod error;
+mod memory;
 mod work;
 
 pub use error::{StoreError, StoreFault};
+pub use memory::MemoryWorkStore;
 pub use work::{Claims, Finish, Held, Kept, Rows, WorkStore};
 
 use std::future::Future;

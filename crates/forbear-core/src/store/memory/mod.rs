@@ -1,0 +1,6 @@
+//! Stores that end with their process.
+
+mod source;
+mod work;
+
+pub use work::MemoryWorkStore;

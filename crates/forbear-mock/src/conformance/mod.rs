@@ -1,0 +1,3 @@
+//! What every store must do, as tests for who writes one.
+
+pub mod work;
