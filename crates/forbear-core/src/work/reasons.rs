@@ -27,6 +27,7 @@ impl Reasons {
     }
 
     /// All of them, in the order of their names.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &DemandReason> {
         self.0.iter()
     }

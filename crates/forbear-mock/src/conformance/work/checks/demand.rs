@@ -52,13 +52,16 @@ pub async fn a_demand_while_it_runs_is_one_more_run(store: Store) {
     let _ = demand(&store, &quotes, &["A"], at(0)).await;
     let _ = claim(&store, &quotes, 1, &terms(at(0), 1)).await;
     assert_eq!(demand(&store, &quotes, &["A"], at(1)).await, [Demanded::Again]);
-    let old = store.invalidate(&quotes, &keys(&["A", "A", "B"]), at(1)).await.expect("an invalidation");
-    assert_eq!(old, [Invalidated::Again, Invalidated::Again, Invalidated::NotDemanded]);
+    assert_eq!(demand(&store, &quotes, &["A"], at(1)).await, [Demanded::Again]);
 
     let gap = Outcome::Done { next: at(900), earliest: at(12) };
     assert_eq!(finish(&store, &quotes, "A", 1, gap, at(2)).await, Finished::Again(at(12)));
     assert_eq!(names(&claim(&store, &quotes, 1, &terms(at(11), 2)).await), [""; 0]);
     assert_eq!(names(&claim(&store, &quotes, 1, &terms(at(12), 2)).await), ["A"]);
+    let old = store.invalidate(&quotes, &keys(&["A", "A", "B"]), at(12)).await.expect("an invalidation");
+    assert_eq!(old, [Invalidated::Again, Invalidated::Again, Invalidated::NotDemanded]);
+    assert_eq!(finish(&store, &quotes, "A", 2, done(at(900)), at(13)).await, Finished::Again(at(13)));
+    assert_eq!(names(&claim(&store, &quotes, 1, &terms(at(13), 2)).await), ["A"]);
     assert_eq!(finish(&store, &quotes, "A", 2, done(at(900)), at(13)).await, Finished::Waiting(at(900)));
     assert_eq!(names(&claim(&store, &quotes, 1, &terms(at(899), 3)).await), [""; 0]);
 
