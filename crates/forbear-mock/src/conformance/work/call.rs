@@ -35,6 +35,7 @@ pub(super) enum Answer {
 }
 
 impl Call {
+    #[expect(clippy::panic, reason = "a suite says what is wrong by a panic")]
     pub(super) async fn of(&self, store: &dyn WorkStore, now: Stamp) -> Answer {
         let answered = match self {
             Self::Nothing => Ok(Answer::Nothing),

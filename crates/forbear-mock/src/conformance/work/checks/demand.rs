@@ -1,4 +1,4 @@
-use forbear_core::work::{Demanded, Finished, Invalidated, Undemanded};
+use forbear_core::work::{DemandReason, Demanded, Finished, Invalidated, Undemanded};
 
 use super::*;
 
@@ -18,7 +18,7 @@ pub async fn demands_are_a_set(store: Store) {
     let claims = claim(&store, &quotes, 10, &terms(at(7), 1)).await;
     assert_eq!(names(&claims), ["A", "B"], "100 demands for one key are one run");
     let why = row(&store, &quotes, "A").await.expect("a row").reasons;
-    assert_eq!(why.iter().map(|why| why.as_str()).collect::<Vec<_>>(), ["holding", "page"]);
+    assert_eq!(why.iter().map(DemandReason::as_str).collect::<Vec<_>>(), ["holding", "page"]);
 }
 
 /// A key is wanted until its last reason goes, and then it is gone: at once, or with the run that is out.
