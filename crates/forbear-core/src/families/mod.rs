@@ -4,6 +4,7 @@ mod automatic;
 mod builder;
 mod check;
 mod family;
+mod lately;
 #[cfg(all(test, forbear_loom))]
 mod models;
 mod registry;

@@ -15,6 +15,7 @@ use super::automatic::Automatic;
 use super::builder::InvalidFamilies;
 use super::check;
 use super::family::{Family, FamilyName, Unknown};
+use super::lately;
 use super::registry::Found;
 
 /// One family: its gate and how its vendor speaks.
@@ -39,6 +40,8 @@ pub(super) struct Table {
     pub(super) members: Vec<Arc<Member>>,
     names: HashMap<Box<str>, usize, RandomState>,
     hosts: HashMap<Box<str>, HostEntry, RandomState>,
+    /// Hosts that one family has whole, whatever the path.
+    wholes: Vec<(Box<str>, Arc<Member>)>,
     suffixes: HashMap<Box<str>, usize, RandomState>,
     unknown: Unknown,
     /// Whether any family is paced.
@@ -50,6 +53,8 @@ struct HostEntry {
     whole: Option<usize>,
     paths: matchit::Router<usize>,
     has_paths: bool,
+    /// Its place among `wholes`.
+    place: Option<usize>,
 }
 
 impl Table {
@@ -68,7 +73,17 @@ impl Table {
                 .add(&mut owners, family, (before, listeners))
                 .map_err(|problem| InvalidFamilies::new(&family.name, problem))?;
         }
+        table.place_wholes();
         Ok(table)
+    }
+
+    fn place_wholes(&mut self) {
+        for (host, entry) in self.hosts.iter_mut().filter(|(_, entry)| !entry.has_paths) {
+            if let Some(member) = entry.whole.and_then(|at| self.members.get(at)) {
+                entry.place = Some(self.wholes.len());
+                self.wholes.push((host.clone(), Arc::clone(member)));
+            }
+        }
     }
 
     fn add(
@@ -154,8 +169,22 @@ impl Table {
         let Some(authority) = uri.authority().map(http::uri::Authority::as_str).or(host) else {
             return self.unknown(automatic, None);
         };
+        if let Some((host, member)) = self.wholes.get(lately::place())
+            && **host == *authority
+        {
+            return Found::Member(member);
+        }
+        self.find_anew(automatic, uri, authority)
+    }
+
+    fn find_anew(&self, automatic: &Automatic, uri: &Uri, authority: &str) -> Found<'_> {
         // As sent, most authorities are in their normal form already.
-        if let Some(member) = self.hosts.get(authority).and_then(|entry| self.member(entry, uri)) {
+        if let Some(entry) = self.hosts.get(authority)
+            && let Some(member) = self.member(entry, uri)
+        {
+            if let Some(place) = entry.place {
+                lately::note(place);
+            }
             return Found::Member(member);
         }
         if is_normal(authority) && !authority.is_empty() && authority.len() <= LONGEST {

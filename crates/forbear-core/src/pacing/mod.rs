@@ -32,6 +32,7 @@
 mod booking;
 mod entry;
 mod estimate;
+mod flight;
 mod flows;
 mod gap;
 mod held;
@@ -57,6 +58,7 @@ mod window;
 
 pub use booking::Booking;
 pub use entry::{Caller, Entry};
+pub use flight::Flight;
 pub use pacer::{Entered, Pacer};
 pub use refusal::{PacingCause, PacingRefusal};
 pub use retry_quota::RetryQuota;

@@ -103,6 +103,13 @@ impl Pacer {
         self.learns.load(Ordering::Relaxed)
     }
 
+    /// Whether neither answers matter to it, nor partitions.
+    #[must_use]
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        !self.learns() && !self.is_by_part()
+    }
+
     /// Whether what the vendor says is left matters to it.
     #[must_use]
     pub fn is_steered(&self) -> bool {

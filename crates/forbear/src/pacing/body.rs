@@ -5,22 +5,24 @@ use std::task::{Context, Poll, ready};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::booked::Booked;
+use super::booked::Flights;
 
 pin_project! {
     /// A response body whose attempt is in flight until it ends, fails or is dropped.
     pub struct Paced<RB> {
         #[pin]
         body: RB,
-        booked: Option<Booked>,
+        flights: Flights,
     }
 }
 
 impl<RB: Body> Paced<RB> {
     #[inline]
-    pub(super) fn new(body: RB, booked: Option<Booked>) -> Self {
-        let booked = if booked.is_some() && body.is_end_stream() { None } else { booked };
-        Self { body, booked }
+    pub(super) fn new(body: RB, mut flights: Flights) -> Self {
+        if flights.any() && body.is_end_stream() {
+            flights = Flights::none();
+        }
+        Self { body, flights }
     }
 }
 
@@ -28,7 +30,7 @@ impl<RB> Paced<RB> {
     /// The body of an attempt that nobody counts.
     #[must_use]
     pub const fn plain(body: RB) -> Self {
-        Self { body, booked: None }
+        Self { body, flights: Flights::none() }
     }
 
     /// The body alone; its attempt is not counted as in flight any longer.
@@ -49,8 +51,8 @@ impl<RB: Body> Body for Paced<RB> {
         let mut this = self.project();
         let frame = ready!(this.body.as_mut().poll_frame(cx));
         // Who knows the end beforehand does not ask for it.
-        if this.booked.is_some() && (!matches!(frame, Some(Ok(_))) || this.body.is_end_stream()) {
-            *this.booked = None;
+        if this.flights.any() && (!matches!(frame, Some(Ok(_))) || this.body.is_end_stream()) {
+            *this.flights = Flights::none();
         }
         Poll::Ready(frame)
     }
@@ -66,7 +68,7 @@ impl<RB: Body> Body for Paced<RB> {
 
 impl<RB: fmt::Debug> fmt::Debug for Paced<RB> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let in_flight = self.booked.is_some();
+        let in_flight = self.flights.any();
         f.debug_struct("Paced").field("body", &self.body).field("in_flight", &in_flight).finish()
     }
 }

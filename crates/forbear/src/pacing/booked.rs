@@ -1,6 +1,6 @@
 use forbear_core::dialect::{Dialect, Verdict};
 use forbear_core::families::Member;
-use forbear_core::pacing::{Booking, Left};
+use forbear_core::pacing::{Booking, Flight, Left};
 use forbear_core::time::Monotonic;
 use http::{Request, Response, Uri, header};
 
@@ -12,57 +12,93 @@ use crate::extensions::{Signal, effective_uri};
 #[derive(Debug)]
 pub(crate) struct Booked {
     family: Option<Booking>,
-    part: Option<Box<Booking>>,
-    /// What its answer teaches, where that is of interest.
-    lesson: Option<Box<Lesson>>,
+    rare: Option<Box<Rare>>,
     /// Whether anything may have been sent.
     pub(crate) sent: bool,
+}
+
+/// What few attempts have.
+#[derive(Debug, Default)]
+struct Rare {
+    part: Option<Booking>,
+    /// What its answer teaches, where that is of interest.
+    lesson: Option<Lesson>,
+}
+
+/// What of an attempt is in flight while its answer is read.
+#[derive(Debug, Default)]
+pub(crate) struct Flights {
+    family: Option<Flight>,
+    part: Option<Box<Flight>>,
+}
+
+impl Flights {
+    #[inline]
+    pub(super) const fn none() -> Self {
+        Self { family: None, part: None }
+    }
+
+    #[inline]
+    pub(super) fn any(&self) -> bool {
+        self.family.is_some() || self.part.is_some()
+    }
 }
 
 impl Booked {
     #[inline]
     pub(crate) const fn new(family: Booking) -> Self {
-        Self { family: Some(family), part: None, lesson: None, sent: false }
+        Self { family: Some(family), rare: None, sent: false }
     }
 
     pub(super) fn and(mut self, part: Option<Booking>) -> Self {
-        self.part = part.map(Box::new);
+        if part.is_some() {
+            self.rare.get_or_insert_default().part = part;
+        }
         self
     }
 
-    pub(super) fn learning(mut self, lesson: Option<Box<Lesson>>) -> Self {
-        self.lesson = lesson;
+    pub(super) fn learning(mut self, lesson: Option<Lesson>) -> Self {
+        if lesson.is_some() {
+            self.rare.get_or_insert_default().lesson = lesson;
+        }
         self
     }
 
-    /// Learns from its answer.
+    /// Learns from its answer; what is left of it while that is read.
     #[inline]
-    pub(super) fn answered<RB>(&mut self, response: &Response<RB>) {
-        if let Some(lesson) = self.lesson.take() {
+    pub(super) fn answered<RB>(mut self, response: &Response<RB>) -> Flights {
+        let part = if self.rare.is_some() { self.answered_rare(response) } else { None };
+        Flights { family: self.family.take().and_then(Booking::answered), part }
+    }
+
+    #[cold]
+    fn answered_rare<RB>(&mut self, response: &Response<RB>) -> Option<Box<Flight>> {
+        if let Some(lesson) = self.rare.as_mut().and_then(|rare| rare.lesson.take()) {
             lesson.learn(response, self);
         }
+        self.rare.take()?.part?.answered().map(Box::new)
     }
 
     /// It has to wait for something else before it is sent.
     pub(super) fn hold(&mut self, now: Monotonic) {
-        for booking in self.part.as_deref_mut().into_iter().chain(&mut self.family) {
-            booking.hold(now);
-        }
+        self.bookings_mut().for_each(|booking| booking.hold(now));
     }
 
     /// What was held back goes now; or then, where others went meanwhile and their gap runs.
     pub(super) fn release(&mut self, now: Monotonic) -> Result<(), Monotonic> {
-        for booking in self.part.as_deref_mut().into_iter().chain(&mut self.family) {
-            if let Err(at) = booking.sent(now) {
-                self.hold(now);
-                return Err(at);
-            }
+        let sent = self.bookings_mut().try_for_each(|booking| booking.sent(now));
+        if sent.is_err() {
+            self.hold(now);
         }
-        Ok(())
+        sent
     }
 
     fn bookings(&self) -> impl Iterator<Item = &Booking> {
-        self.part.as_deref().into_iter().chain(&self.family)
+        self.rare.iter().filter_map(|rare| rare.part.as_ref()).chain(&self.family)
+    }
+
+    fn bookings_mut(&mut self) -> impl Iterator<Item = &mut Booking> {
+        self.rare.iter_mut().filter_map(|rare| rare.part.as_mut()).chain(&mut self.family)
     }
 
     /// A good answer came.
@@ -91,7 +127,8 @@ impl Booked {
     #[cold]
     fn unsent(&mut self) {
         let now = clock::now();
-        for booking in [self.part.take().map(|part| *part), self.family.take()].into_iter().flatten() {
+        let part = self.rare.take().and_then(|rare| rare.part);
+        for booking in part.into_iter().chain(self.family.take()) {
             booking.give_back(now);
         }
     }
@@ -105,8 +142,8 @@ pub(super) struct Lesson {
 }
 
 impl Lesson {
-    pub(super) fn of<B>(request: &Request<B>, member: &Member) -> Box<Self> {
-        Box::new(Self { uri: request.uri().clone(), dialect: member.dialect.clone() })
+    pub(super) fn of<B>(request: &Request<B>, member: &Member) -> Self {
+        Self { uri: request.uri().clone(), dialect: member.dialect.clone() }
     }
 
     /// Tells the pacers of `booked` what an answer says of their vendor.

@@ -8,7 +8,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::body::Paced;
-use super::booked::Booked;
+use super::booked::{Booked, Flights};
 use super::waiting::Waiting;
 use crate::Error;
 use crate::body::BoxError;
@@ -37,8 +37,13 @@ pin_project! {
 
 impl<S, B, F> PacingFuture<S, B, F> {
     #[inline]
-    pub(super) const fn sent(attempt: F, booked: Option<Booked>) -> Self {
-        Self { state: State::Sent { attempt }, booked }
+    pub(super) const fn unpaced(attempt: F) -> Self {
+        Self { state: State::Sent { attempt }, booked: None }
+    }
+
+    #[inline]
+    pub(super) const fn booked(attempt: F, booked: Booked) -> Self {
+        Self { state: State::Sent { attempt }, booked: Some(booked) }
     }
 
     pub(super) fn wait(waiting: Waiting<S, B>) -> Self {
@@ -71,13 +76,12 @@ where
                     }
                     let answer = ready!(attempt.poll(cx));
                     this.state.set(State::Done);
-                    let mut booked = this.booked.take();
+                    let booked = this.booked.take();
                     return Poll::Ready(match answer {
                         Ok(response) => {
-                            if let Some(booked) = &mut booked {
-                                booked.answered(&response);
-                            }
-                            Ok(response.map(|body| Paced::new(body, booked)))
+                            let flights =
+                                booked.map_or_else(Flights::none, |booked| booked.answered(&response));
+                            Ok(response.map(|body| Paced::new(body, flights)))
                         }
                         Err(error) => Err(failed(Error::from_inner(error), booked)),
                     });

@@ -51,23 +51,23 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.families.refresh();
         if !self.families.paces() {
-            return PacingFuture::sent(self.inner.call(request), None);
+            return PacingFuture::unpaced(self.inner.call(request));
         }
         let host = host::of(request.uri(), request.headers());
         let name = request.extensions().get::<FamilyName>();
         let Found::Member(member) = self.families.find(request.uri(), host, name) else {
-            return PacingFuture::sent(self.inner.call(request), None);
+            return PacingFuture::unpaced(self.inner.call(request));
         };
         let Some(pacer) = member.gate.pacer() else {
-            return PacingFuture::sent(self.inner.call(request), None);
+            return PacingFuture::unpaced(self.inner.call(request));
         };
-        let plain = !pacer.learns() && !pacer.is_by_part() && self.cost_of.is_none();
+        let plain = pacer.is_plain() && self.cost_of.is_none();
         if plain && member.gate.is_open() && !self.families.shadows() {
             let now = scope::entering().unwrap_or_else(clock::now);
             if let Some(booking) = pacer.go(stated(&request).unwrap_or(1), now) {
                 // Held before the call, so that a panic of the client ends it too.
-                let booked = Some(Booked::new(booking));
-                return PacingFuture::sent(self.inner.call(request), booked);
+                let booked = Booked::new(booking);
+                return PacingFuture::booked(self.inner.call(request), booked);
             }
         }
         let member = Arc::clone(member);
@@ -87,7 +87,7 @@ impl<S> PacingService<S> {
         S: Service<Request<B>, Response = Response<RB>> + Clone,
     {
         let Some(pacer) = member.gate.pacer() else {
-            return PacingFuture::sent(self.inner.call(request), None);
+            return PacingFuture::unpaced(self.inner.call(request));
         };
         let now = scope::entering().unwrap_or_else(clock::now);
         let (request, cost) = cost(request, self.cost_of);
@@ -95,16 +95,19 @@ impl<S> PacingService<S> {
         let lesson = pacer.learns().then(|| Lesson::of(&request, &member));
         if self.families.shadows() {
             let entry = Entry { further, ..Entry::new().cost(cost) };
-            let booked = shadowed(pacer, entry, now).map(|booked| booked.learning(lesson));
-            return PacingFuture::sent(self.inner.call(request), booked);
+            let Some(booked) = shadowed(pacer, entry, now) else {
+                return PacingFuture::unpaced(self.inner.call(request));
+            };
+            let booked = booked.learning(lesson);
+            return PacingFuture::booked(self.inner.call(request), booked);
         }
         if !further
             && !pacer.is_by_part()
             && member.gate.is_open()
             && let Some(booking) = pacer.go(cost, now)
         {
-            let booked = Some(Booked::new(booking).learning(lesson));
-            return PacingFuture::sent(self.inner.call(request), booked);
+            let booked = Booked::new(booking).learning(lesson);
+            return PacingFuture::booked(self.inner.call(request), booked);
         }
         // Decided when first polled, since the budget is in scope then. The readied service goes along, a clone stays.
         let clone = self.inner.clone();

@@ -28,7 +28,7 @@ pub(super) struct Waiting<S, B> {
     cost: u32,
     /// Whether its logical request was sent before.
     further: bool,
-    lesson: Option<Box<Lesson>>,
+    lesson: Option<Lesson>,
     stage: Stage,
 }
 
@@ -50,7 +50,7 @@ impl<S, B> Waiting<S, B> {
         request: Request<B>,
         member: Arc<Member>,
         (cost, further): (u32, bool),
-        lesson: Option<Box<Lesson>>,
+        lesson: Option<Lesson>,
     ) -> Self {
         let (request, stage) = (Some(request), Stage::Called);
         Self { service, ready: true, request, member, cost, further, lesson, stage }
