@@ -1,13 +1,12 @@
 use std::collections::HashMap;
 use std::future::ready;
 use std::num::NonZeroUsize;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 
 use super::source::Source;
 use crate::store::{Claims, Finish, Held, Kept, Rows, StoreFuture, WorkStore};
-use crate::sync::Mutex;
 use crate::work::{
     Bounds, DemandReason, Demanded, Extended, Finished, Invalidated, Key, Retried, Row, SourceName, Stamp,
     Tally, Terms, Undemanded,
