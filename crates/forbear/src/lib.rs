@@ -196,6 +196,9 @@ mod waiting;
 #[cfg(any(feature = "pacing", feature = "cooldown"))]
 mod whose;
 
+#[cfg(feature = "stale")]
+pub mod stale;
+
 #[cfg(feature = "tonic")]
 pub mod tonic;
 
@@ -237,6 +240,8 @@ pub use retry_after::{RetryAfterLayer, RetryAfterService};
 pub use run::{FamilyGate, Verdict};
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use stack::{Stack, Stacked, stack};
+#[cfg(feature = "stale")]
+pub use stale::{StaleLayer, StaleService};
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use vendor::Vendor;
 

@@ -34,9 +34,13 @@
 mod cooling;
 mod exhausted;
 mod pacing;
+#[cfg(feature = "stale")]
+mod shared;
 mod told;
 mod unknown;
 
+#[cfg(feature = "stale")]
+pub(crate) use shared::SharedFault;
 pub use cooling::Cooling;
 pub use exhausted::{BudgetExhausted, Spent};
 pub use pacing::PacingRefused;

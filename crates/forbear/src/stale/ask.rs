@@ -1,0 +1,245 @@
+//! A request that is not answered from memory at once.
+
+use std::sync::Arc;
+
+use forbear_core::time::Monotonic;
+use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use http::request::Parts;
+use http::{Request, Response};
+use http_body::Body;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tower_service::Service;
+
+use super::body::StaleBody;
+use super::entry::Entry;
+use super::fetch::{Fetch, Own};
+use super::flight::{Duty, Interest, Joined, Landed};
+use super::headers::{Told, tell};
+use super::key::Key;
+use super::oneshot::Oneshot;
+use super::serve;
+use super::served::{Because, Served};
+use super::shared::Shared;
+use crate::body::BoxError;
+use crate::budget::effective;
+use crate::{Budget, BudgetExhausted, Error, NoWait, Priority, Spent, clock};
+
+/// What is asked, and what there is already.
+pub(super) struct Ask {
+    pub(super) shared: Arc<Shared>,
+    pub(super) key: Key,
+    pub(super) head: Parts,
+    pub(super) entry: Option<Arc<Entry>>,
+    /// Whether that may be served where nothing better comes.
+    pub(super) usable: bool,
+}
+
+/// How waiting for a flight ended.
+enum Waited<RB> {
+    Own(Own<RB>),
+    Landed(Landed),
+    /// The caller's time is over, or its patience.
+    Over(Because),
+}
+
+impl Ask {
+    pub(super) async fn run<S, B, RB>(self, service: S, body: B) -> Result<Response<StaleBody<RB>>, Error>
+    where
+        S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
+        S::Future: Send,
+        S::Error: Into<BoxError>,
+        B: Send + 'static,
+        RB: Body + Send + 'static,
+        RB::Data: Send,
+        RB::Error: Into<BoxError>,
+    {
+        let entered = clock::now();
+        let own = effective(&self.head.extensions).deadline();
+        let most = self.shared.budget.map(|budget| entered.after(budget));
+        let deadline = own.into_iter().chain(most).min();
+        let mut unsent = Some((service, body));
+        let failure = loop {
+            let waited = match self.shared.flights.join(self.key) {
+                Joined::Follows(interest) => self.follow(&interest, deadline).await,
+                Joined::Leads(duty, interest) => {
+                    let Some((service, body)) = unsent.take() else { break lost() };
+                    self.lead(service, body, duty, interest, deadline).await
+                }
+            };
+            match waited {
+                Waited::Own(Ok(response)) => return Ok(response),
+                Waited::Own(Err(error)) => break error,
+                Waited::Over(because) => match self.stale(because) {
+                    Some(response) => return Ok(response),
+                    None => break over(entered),
+                },
+                Waited::Landed(Landed::Stored(entry)) => {
+                    if entry.matches(&self.head.uri, &self.head.headers) {
+                        return Ok(serve::confirmed(&self.shared, &entry, &self.head));
+                    }
+                    // It was selected by other fields than ours.
+                }
+                Waited::Landed(Landed::Worse(because)) => {
+                    if let Some(response) = self.stale(because) {
+                        return Ok(response);
+                    }
+                }
+                Waited::Landed(Landed::Failed(fault)) => break fault.of_one(),
+                Waited::Landed(Landed::Unshared) => {
+                    let Some((service, body)) = unsent.take() else { break lost() };
+                    return self.alone(service, body).await;
+                }
+                // Its leader is gone: exactly one of those who waited leads now.
+                Waited::Landed(Landed::Lost) => {}
+            }
+        };
+        serve::fallback(&self.shared, &self.head, Because::of(&failure)).ok_or(failure)
+    }
+
+    async fn follow<RB>(&self, interest: &Interest, deadline: Option<Monotonic>) -> Waited<RB> {
+        self.patiently(interest, deadline, async { Waited::Landed(interest.landed().await) }).await
+    }
+
+    async fn lead<S, B, RB>(
+        &self,
+        service: S,
+        body: B,
+        duty: Duty,
+        interest: Interest,
+        deadline: Option<Monotonic>,
+    ) -> Waited<RB>
+    where
+        S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
+        S::Future: Send,
+        S::Error: Into<BoxError>,
+        B: Send + 'static,
+        RB: Body + Send + 'static,
+        RB::Data: Send,
+        RB::Error: Into<BoxError>,
+    {
+        let (own, task) = self.launch(service, body, duty, false);
+        let answer = async {
+            match own.await {
+                Ok(own) => Waited::Own(own),
+                Err(_) => {
+                    let landed = interest.landed().await;
+                    if matches!(landed, Landed::Lost) {
+                        unwind(task).await;
+                    }
+                    Waited::Landed(landed)
+                }
+            }
+        };
+        self.patiently(&interest, deadline, answer).await
+    }
+
+    /// Waits until the deadline; with something in hand, not longer than is patient.
+    async fn patiently<RB>(
+        &self,
+        interest: &Interest,
+        deadline: Option<Monotonic>,
+        answer: impl Future<Output = Waited<RB>>,
+    ) -> Waited<RB> {
+        let patience = self.shared.policy.patience.filter(|_| self.usable);
+        let slow = patience.map(|patience| clock::now().after(patience));
+        let until = deadline.into_iter().chain(slow).min();
+        let Some(until) = until else { return answer.await };
+        match tokio::time::timeout_at(clock::to_instant(until), answer).await {
+            Ok(waited) => waited,
+            Err(_) if slow == Some(until) => {
+                interest.keep();
+                Waited::Over(Because::Slow)
+            }
+            Err(_) => Waited::Over(Because::BudgetExhausted),
+        }
+    }
+
+    /// Begins the attempt, in a task of its own.
+    pub(super) fn launch<S, B, RB>(
+        &self,
+        service: S,
+        body: B,
+        duty: Duty,
+        background: bool,
+    ) -> (oneshot::Receiver<Own<RB>>, JoinHandle<()>)
+    where
+        S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
+        S::Future: Send,
+        S::Error: Into<BoxError>,
+        B: Send + 'static,
+        RB: Body + Send + 'static,
+        RB::Data: Send,
+        RB::Error: Into<BoxError>,
+    {
+        let mut head = self.head.clone();
+        // The attempt has the stack's budget; each who waits for it has its own.
+        head.extensions.remove::<Budget>();
+        if self.usable {
+            head.extensions.insert(NoWait);
+        }
+        if background {
+            head.extensions.insert(Priority::Background);
+        }
+        if let Some(entry) = &self.entry {
+            head.headers.remove(IF_NONE_MATCH);
+            head.headers.remove(IF_MODIFIED_SINCE);
+            entry.ask_to_confirm(&mut head.headers);
+        }
+        let fetch = Fetch {
+            shared: Arc::clone(&self.shared),
+            head: self.head.clone(),
+            entry: self.entry.clone(),
+            usable: self.usable,
+        };
+        let (tell, told) = oneshot::channel();
+        let task = tokio::spawn(fetch.run(service, Request::from_parts(head, body), duty, tell));
+        (told, task)
+    }
+
+    /// Its own attempt, whose answer is nobody else's.
+    async fn alone<S, B, RB>(self, service: S, body: B) -> Result<Response<StaleBody<RB>>, Error>
+    where
+        S: Service<Request<B>, Response = Response<RB>>,
+        S::Error: Into<BoxError>,
+        RB: Body,
+    {
+        let Self { shared, head, .. } = self;
+        let answer = Oneshot::new(service, Request::from_parts(head.clone(), body)).await;
+        match answer {
+            Ok(response) => {
+                let mut response = response.map(StaleBody::live);
+                tell(response.headers_mut(), Told::Missed { stored: false });
+                response.extensions_mut().insert(Served::Live);
+                Ok(response)
+            }
+            Err(error) => {
+                let error = Error::from_inner(error);
+                serve::fallback(&shared, &head, Because::of(&error)).ok_or(error)
+            }
+        }
+    }
+
+    fn stale<RB>(&self, because: Because) -> Option<Response<StaleBody<RB>>> {
+        let entry = self.entry.as_ref().filter(|_| self.usable)?;
+        Some(serve::stale(&self.shared, entry, &self.head, because))
+    }
+}
+
+/// Passes on a panic of the client below to who called it.
+async fn unwind(task: JoinHandle<()>) {
+    if let Err(ended) = task.await
+        && let Ok(panic) = ended.try_into_panic()
+    {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn lost() -> Error {
+    Error::from_inner("the attempt ended without an answer")
+}
+
+fn over(entered: Monotonic) -> Error {
+    let spent = clock::now().since(entered);
+    Error::BudgetExhausted(BudgetExhausted::new(Spent::Time, spent, 0, None))
+}

@@ -1,0 +1,306 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::header::{AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, HOST, PRAGMA, VARY};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, response};
+use forbear_core::time::Monotonic;
+use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
+
+use super::directives::Directives;
+use super::headers::{refresh, tame_age, without_hops};
+use super::policy::Caching;
+use crate::clock;
+
+/// What an entry costs in memory beside its body and its fields.
+const OVERHEAD: usize = 1024;
+
+/// One stored response.
+pub(super) struct Entry {
+    uri: Uri,
+    /// Of the request that it answers: the fields that select it.
+    asked: HeaderMap,
+    vary: Box<[HeaderName]>,
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+    policy: CachePolicy,
+    /// When it was received, or confirmed.
+    at: SystemTime,
+    /// How long it is fresh from then on.
+    lifetime: Duration,
+    directives: Directives,
+    /// When an attempt to confirm it failed last, in nanoseconds; zero where none did.
+    failed: AtomicU64,
+}
+
+/// What may be done with a stored response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Serve it; it is fresh for so much longer.
+    Fresh(Duration),
+    /// It is past its freshness by so much.
+    Stale(Duration),
+    /// The caller wants it confirmed, and nothing else.
+    Confirm,
+}
+
+/// What a vendor answered, before it is known whether it is stored.
+pub(super) struct Answer<'a> {
+    pub(super) asked: &'a Parts,
+    pub(super) status: StatusCode,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) at: SystemTime,
+}
+
+impl Entry {
+    /// The entry that `answer` makes once its body is there; `None` where it must not be stored, or never could be served.
+    pub(super) fn of(answer: &Answer<'_>, caching: Caching) -> Option<Self> {
+        let Answer { asked, status, headers, at } = *answer;
+        // A fault of the vendor says nothing of the resource.
+        if asked.method != Method::GET || status.is_server_error() || status == StatusCode::PARTIAL_CONTENT {
+            return None;
+        }
+        let vary = vary(headers)?;
+        let mut headers = without_hops(headers);
+        tame_age(&mut headers);
+        let said = Directives::of(&headers, caching.shared);
+        let forced = said.no_store && caching.no_store;
+        let judged = if forced { without_no_store(&headers) } else { headers.clone() };
+        let asked = parts(&asked.uri, selecting(&asked.headers, &vary));
+        let options = CacheOptions { shared: caching.shared, ..CacheOptions::default() };
+        let response = response(status, judged);
+        let policy = CachePolicy::new_options(&asked, &response, at, options);
+        policy.is_storable().then(|| Self {
+            lifetime: if forced { Duration::ZERO } else { policy.time_to_live(at) },
+            uri: asked.uri,
+            asked: asked.headers,
+            vary,
+            status,
+            headers,
+            body: Bytes::new(),
+            policy,
+            at,
+            directives: said,
+            failed: AtomicU64::new(0),
+        })
+    }
+
+    /// The same with its body, in memory of its own size: what arrived may be a slice of much more.
+    pub(super) fn with_body(mut self, chunks: &[Bytes]) -> Self {
+        self.body = chunks.concat().into();
+        self
+    }
+
+    /// This entry as a `304` to a request that asked for its confirmation leaves it; `None` where that is about another response,
+    /// or says that it must not be stored any more.
+    pub(super) fn confirmed(&self, answer: &Answer<'_>, caching: Caching) -> Option<Self> {
+        let etag = |headers: &HeaderMap| headers.get(http::header::ETAG).map(|tag| weakly(tag).to_vec());
+        if etag(answer.headers).is_some_and(|tag| etag(&self.headers).is_none_or(|known| known != tag)) {
+            return None;
+        }
+        let mut headers = self.headers.clone();
+        // It is as old as the confirmation, if that does not say otherwise.
+        headers.remove(AGE);
+        refresh(&mut headers, answer.headers);
+        let answer = Answer { status: self.status, headers: &headers, ..*answer };
+        Some(Self { body: self.body.clone(), ..Self::of(&answer, caching)? })
+    }
+
+    /// Whether it answers a request for `uri` with these fields.
+    pub(super) fn matches(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        self.uri == *uri
+            && (uri.authority().is_some() || self.asked.get(HOST) == headers.get(HOST))
+            && self.vary.iter().all(|name| self.asked.get_all(name) == headers.get_all(name))
+    }
+
+    /// Whether the two would answer the same requests.
+    pub(super) fn is_same_variant(&self, other: &Self) -> bool {
+        self.matches(&other.uri, &other.asked) || other.matches(&self.uri, &self.asked)
+    }
+
+    /// What may be done with it for a request that it [matches](Entry::matches).
+    pub(super) fn usable(&self, head: &Parts, now: SystemTime) -> Use {
+        if head.headers.contains_key(CACHE_CONTROL) || head.headers.contains_key(PRAGMA) {
+            let as_get = parts(&self.uri, self.seen(&head.headers));
+            return match self.policy.before_request(&as_get, now) {
+                BeforeRequest::Fresh(_) => match self.left(now) {
+                    Ok(left) => Use::Fresh(left),
+                    // The caller takes it stale.
+                    Err(_) => Use::Fresh(Duration::ZERO),
+                },
+                BeforeRequest::Stale { .. } => match self.left(now) {
+                    Ok(_) => Use::Confirm,
+                    Err(by) if super::directives::has(&head.headers, "no-cache") || by.is_zero() => Use::Confirm,
+                    Err(by) => Use::Stale(by),
+                },
+            };
+        }
+        match self.left(now) {
+            // Every use is to be confirmed.
+            Ok(left) if self.policy.is_stale(now) || self.lifetime.is_zero() => Use::Stale(left),
+            Ok(left) => Use::Fresh(left),
+            Err(by) => Use::Stale(by),
+        }
+    }
+
+    /// The fields of a request that the library decides by.
+    fn seen(&self, headers: &HeaderMap) -> HeaderMap {
+        let mut seen = selecting(headers, &self.vary);
+        for value in headers.get_all(CACHE_CONTROL) {
+            seen.append(CACHE_CONTROL, value.clone());
+        }
+        seen
+    }
+
+    /// For how long it is fresh; an error where it is not, since when.
+    fn left(&self, now: SystemTime) -> Result<Duration, Duration> {
+        let passed = now.duration_since(self.at).unwrap_or_default();
+        match self.lifetime.checked_sub(passed) {
+            Some(left) if !left.is_zero() => Ok(left),
+            _ => Err(passed.saturating_sub(self.lifetime)),
+        }
+    }
+
+    /// Since when it was given or confirmed, counting what other caches say.
+    pub(super) fn age(&self, now: SystemTime) -> Duration {
+        let said = self.headers.get(AGE).and_then(|age| age.to_str().ok()?.parse().ok()).unwrap_or(0);
+        now.duration_since(self.at).unwrap_or_default().saturating_add(Duration::from_secs(said))
+    }
+
+    /// By how much it is past its freshness.
+    pub(super) fn stale_by(&self, now: SystemTime) -> Duration {
+        self.left(now).err().unwrap_or_default()
+    }
+
+    /// An attempt to get a better one failed.
+    pub(super) fn note_failure(&self, now: Monotonic) {
+        self.failed.store(now.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Whether that was within the last `gap`.
+    pub(super) fn failed_lately(&self, gap: Duration) -> bool {
+        let failed = self.failed.load(Ordering::Relaxed);
+        failed > 0 && clock::now() < Monotonic::from_nanos(failed).after(gap)
+    }
+
+    pub(super) fn directives(&self) -> Directives {
+        self.directives
+    }
+
+    /// Adds what asks the vendor whether it still holds; false where there is nothing to ask by.
+    pub(super) fn ask_to_confirm(&self, headers: &mut HeaderMap) -> bool {
+        use http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+        let pairs = [(ETAG, IF_NONE_MATCH), (LAST_MODIFIED, IF_MODIFIED_SINCE)];
+        let mut asks = false;
+        for (has, asked) in pairs {
+            if let Some(value) = self.headers.get(has) {
+                headers.insert(asked, value.clone());
+                asks = true;
+            }
+        }
+        asks
+    }
+
+    /// Whether a caller that has this entity tag, or one of these, has it already; RFC 9110 section 13.1.2, compared weakly.
+    pub(super) fn is_known_by(&self, headers: &HeaderMap) -> bool {
+        let Some(tag) = self.headers.get(http::header::ETAG) else { return false };
+        let lists = headers.get_all(http::header::IF_NONE_MATCH).iter();
+        lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b',')).any(|known| {
+            let known = known.trim_ascii();
+            known == b"*" || strip(known) == weakly(tag)
+        })
+    }
+
+    /// Its head and body, as they are served.
+    pub(super) fn serve(&self, now: SystemTime) -> (response::Parts, Bytes) {
+        let mut head = response(self.status, self.headers.clone());
+        head.headers.insert(AGE, HeaderValue::from(self.age(now).as_secs()));
+        (head, self.body.clone())
+    }
+
+    /// How many bytes of memory it takes, about.
+    pub(super) fn weight(&self) -> usize {
+        let fields = |headers: &HeaderMap| -> usize {
+            headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 64).sum()
+        };
+        // The library keeps the fields once more.
+        let fields = 2 * (fields(&self.headers) + fields(&self.asked));
+        self.body.len() + fields + self.uri.path().len() + OVERHEAD
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    // Neither the URL nor what was asked: both may hold a key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entry").field("status", &self.status).field("bytes", &self.body.len()).finish_non_exhaustive()
+    }
+}
+
+/// The fields that a response was selected by; `None` where it answers nobody else (`Vary: *`).
+fn vary(headers: &HeaderMap) -> Option<Box<[HeaderName]>> {
+    let mut names = Vec::new();
+    for value in headers.get_all(VARY) {
+        for name in value.to_str().ok()?.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            if name == "*" {
+                return None;
+            }
+            names.push(name.parse().ok()?);
+        }
+    }
+    Some(names.into())
+}
+
+/// Of a request: the fields that select a response, and that there are credentials, where nobody selects by them.
+fn selecting(headers: &HeaderMap, vary: &[HeaderName]) -> HeaderMap {
+    let mut kept = HeaderMap::new();
+    for name in vary.iter().filter(|name| **name != CACHE_CONTROL).chain([&HOST]) {
+        if !kept.contains_key(name) {
+            for value in headers.get_all(name) {
+                kept.append(name.clone(), value.clone());
+            }
+        }
+    }
+    if headers.contains_key(AUTHORIZATION) && !kept.contains_key(AUTHORIZATION) {
+        kept.insert(AUTHORIZATION, HeaderValue::from_static("-"));
+    }
+    kept
+}
+
+/// The same fields where nothing forbids to store them.
+fn without_no_store(headers: &HeaderMap) -> HeaderMap {
+    let mut judged = headers.clone();
+    judged.remove(CACHE_CONTROL);
+    judged
+}
+
+fn weakly(tag: &HeaderValue) -> &[u8] {
+    strip(tag.as_bytes())
+}
+
+fn strip(tag: &[u8]) -> &[u8] {
+    tag.strip_prefix(b"W/").unwrap_or(tag)
+}
+
+/// A GET.
+fn parts(uri: &Uri, headers: HeaderMap) -> Parts {
+    let mut parts = http::Request::new(()).into_parts().0;
+    parts.uri = uri.clone();
+    parts.headers = headers;
+    parts
+}
+
+fn response(status: StatusCode, headers: HeaderMap) -> response::Parts {
+    let mut parts = http::Response::new(()).into_parts().0;
+    parts.status = status;
+    parts.headers = headers;
+    parts
+}
+
+/// A `304` for a caller that has it already, RFC 9110 section 15.4.5.
+pub(super) fn not_modified(mut head: response::Parts) -> response::Parts {
+    head.status = StatusCode::NOT_MODIFIED;
+    head.headers.remove(CONTENT_LENGTH);
+    head
+}

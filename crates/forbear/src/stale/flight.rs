@@ -1,0 +1,178 @@
+//! One attempt for everybody who asks for the same.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::entry::Entry;
+use super::key::Key;
+use super::served::Because;
+use crate::error::SharedFault;
+
+/// How an attempt ended, for those who waited for it.
+#[derive(Debug, Clone)]
+pub(super) enum Landed {
+    /// Its answer is stored; or what is stored was confirmed.
+    Stored(Arc<Entry>),
+    /// It brought nothing better than what is stored.
+    Worse(Because),
+    /// The client failed, or refused.
+    Failed(SharedFault),
+    /// Its answer is one caller's alone.
+    Unshared,
+    /// It ended without an answer: it was given up, or panicked.
+    Lost,
+}
+
+/// One attempt, and who waits for it.
+#[derive(Debug)]
+pub(super) struct Flight {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    landed: Option<Landed>,
+    /// How many still want to know.
+    interested: usize,
+    /// It goes on where nobody does.
+    kept: bool,
+}
+
+/// Wants to know how a flight ends. Once nobody does any more, the attempt is given up.
+#[derive(Debug)]
+pub(super) struct Interest(Arc<Flight>);
+
+/// The duty to say how a flight ended. Dropped without that, it was lost.
+#[derive(Debug)]
+pub(super) struct Duty {
+    flights: Arc<Flights>,
+    key: Key,
+    flight: Arc<Flight>,
+}
+
+/// All flights, by what they fetch.
+#[derive(Debug, Default)]
+pub(super) struct Flights(Mutex<HashMap<Key, Arc<Flight>>>);
+
+/// What a caller has to do.
+pub(super) enum Joined {
+    /// Nobody fetches it yet: it does.
+    Leads(Duty, Interest),
+    /// Somebody does.
+    Follows(Interest),
+}
+
+impl Flights {
+    /// Joins the flight that fetches this, or begins one.
+    pub(super) fn join(self: &Arc<Self>, key: Key) -> Joined {
+        let mut flights = self.lock();
+        if let Some(interest) = flights.get(&key).and_then(Interest::in_flight) {
+            return Joined::Follows(interest);
+        }
+        let state = Mutex::new(State { interested: 1, ..State::default() });
+        let flight = Arc::new(Flight { state, changed: Notify::new() });
+        flights.insert(key, Arc::clone(&flight));
+        let duty = Duty { flights: Arc::clone(self), key, flight: Arc::clone(&flight) };
+        Joined::Leads(duty, Interest(flight))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<Flight>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Flight {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `look` finds something.
+    async fn until<T>(&self, look: impl Fn(&State) -> Option<T>) -> T {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // From now on nothing is missed.
+            changed.as_mut().enable();
+            if let Some(found) = look(&self.lock()) {
+                return found;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl Interest {
+    fn in_flight(flight: &Arc<Flight>) -> Option<Self> {
+        let mut state = flight.lock();
+        // One that is given up this moment is not joined.
+        if state.landed.is_some() || (state.interested == 0 && !state.kept) {
+            return None;
+        }
+        state.interested += 1;
+        Some(Self(Arc::clone(flight)))
+    }
+
+    /// How it ended.
+    pub(super) async fn landed(&self) -> Landed {
+        self.0.until(|state| state.landed.clone()).await
+    }
+
+    /// Lets it go on although nobody waits for it.
+    pub(super) fn keep(&self) {
+        self.0.lock().kept = true;
+    }
+}
+
+impl Drop for Interest {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.interested -= 1;
+        let last = state.interested == 0;
+        drop(state);
+        if last {
+            self.0.changed.notify_waiters();
+        }
+    }
+}
+
+impl Duty {
+    /// Ready once nobody wants to know how it ends.
+    pub(super) async fn abandoned(&self) {
+        self.flight.until(|state| (state.interested == 0 && !state.kept).then_some(())).await;
+    }
+
+    /// Whether several callers want to know.
+    pub(super) fn is_shared(&self) -> bool {
+        self.flight.lock().interested > 1
+    }
+
+    /// One more who wants to know.
+    pub(super) fn interest(&self) -> Interest {
+        self.flight.lock().interested += 1;
+        Interest(Arc::clone(&self.flight))
+    }
+
+    /// Says how it ended.
+    pub(super) fn land(self, landed: Landed) {
+        self.tell(landed);
+    }
+
+    fn tell(&self, landed: Landed) {
+        let mut flights = self.flights.lock();
+        if flights.get(&self.key).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight)) {
+            flights.remove(&self.key);
+        }
+        drop(flights);
+        self.flight.lock().landed.get_or_insert(landed);
+        self.flight.changed.notify_waiters();
+    }
+}
+
+impl Drop for Duty {
+    fn drop(&mut self) {
+        self.tell(Landed::Lost);
+    }
+}

@@ -1,0 +1,157 @@
+//! Fields of stored responses: what is kept, served, merged and told.
+
+use std::time::Duration;
+
+use http::header::{
+    AGE, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, HeaderName, PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use super::served::Because;
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+pub(super) const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+/// The most that `Age` says, RFC 9111 section 1.2.2.
+const MOST_AGE: u64 = 1 << 31;
+
+/// Fields of one connection, RFC 9110 section 7.6.1, and those that its `Connection` field names: not stored.
+pub(super) fn without_hops(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = headers.clone();
+    let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    for name in named.flat_map(|value| value.split(',')) {
+        kept.remove(name.trim());
+    }
+    for name in [
+        CONNECTION,
+        KEEP_ALIVE,
+        PROXY_CONNECTION,
+        PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION,
+        TE,
+        TRAILER,
+        TRANSFER_ENCODING,
+        UPGRADE,
+    ] {
+        kept.remove(name);
+    }
+    kept
+}
+
+/// `Age` as a number that can be counted with: one that is none is left out, one that is too large is the most there is.
+pub(super) fn tame_age(headers: &mut HeaderMap) {
+    let Some(age) = headers.get(AGE) else { return };
+    let digits = age.to_str().ok().map(str::trim).filter(|age| !age.is_empty());
+    match digits.filter(|age| age.bytes().all(|byte| byte.is_ascii_digit())) {
+        Some(digits) => {
+            let age = digits.parse().unwrap_or(MOST_AGE).min(MOST_AGE);
+            headers.insert(AGE, HeaderValue::from(age));
+        }
+        None => {
+            headers.remove(AGE);
+        }
+    }
+}
+
+/// Takes over what a `304` says anew, RFC 9111 section 3.2; what is about the body stays.
+pub(super) fn refresh(stored: &mut HeaderMap, said: &HeaderMap) {
+    let kept = [CONTENT_LENGTH, CONTENT_ENCODING, CONTENT_RANGE];
+    let said = without_hops(said);
+    for name in said.keys().filter(|name| !kept.contains(name)) {
+        stored.remove(name);
+        for value in said.get_all(name) {
+            stored.append(name.clone(), value.clone());
+        }
+    }
+}
+
+/// What became of a request here, in the words of RFC 9211.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Served from what is stored, and fresh.
+    Hit { ttl: Duration },
+    /// Served from what is stored, although it is stale by so much.
+    Stale { by: Duration, because: Because },
+    /// Forwarded, since nothing was stored for it.
+    Missed { stored: bool },
+    /// Forwarded, since what was stored is stale.
+    Revalidated { status: StatusCode, stored: bool },
+    /// Forwarded, since such requests are not looked up.
+    Bypassed { method: bool },
+    /// Served without an answer.
+    Fallback { because: Because },
+}
+
+/// Says so in `Cache-Status`, after what caches nearer to the origin said.
+pub(super) fn tell(headers: &mut HeaderMap, told: Told) {
+    let text = match told {
+        Told::Hit { ttl } => format!("forbear; hit; ttl={}", ttl.as_secs()),
+        Told::Stale { by, because } => format!("forbear; hit; ttl=-{}; detail={because}", by.as_secs()),
+        Told::Missed { stored } => format!("forbear; fwd=uri-miss{}", if stored { "; stored" } else { "" }),
+        Told::Revalidated { status, stored } => {
+            let stored = if stored { "; stored" } else { "" };
+            format!("forbear; fwd=stale; fwd-status={}{stored}", status.as_u16())
+        }
+        Told::Bypassed { method: true } => "forbear; fwd=method".to_owned(),
+        Told::Bypassed { method: false } => "forbear; fwd=bypass".to_owned(),
+        Told::Fallback { because } => format!("forbear; detail=\"fallback, {because}\""),
+    };
+    if let Ok(value) = HeaderValue::from_str(&text) {
+        headers.append(CACHE_STATUS, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_a_connection_are_not_kept_and_lists_are() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "close, X-Foo"),
+            ("x-foo", "1"),
+            ("keep-alive", "5"),
+            ("te", "trailers"),
+            ("set-cookie", "a"),
+            ("set-cookie", "b"),
+        ] {
+            headers.append(name, value.parse().unwrap());
+        }
+        let kept = without_hops(&headers);
+        assert_eq!(kept.get_all("set-cookie").iter().count(), 2);
+        assert_eq!(kept.len(), 2);
+    }
+
+    #[test]
+    fn an_absurd_age_can_be_counted_with() {
+        for (said, kept) in [
+            ("5", Some("5")),
+            ("99999999999999999999999", Some("2147483648")),
+            ("-1", None),
+            ("1.5", None),
+            ("", None),
+        ] {
+            let mut headers = HeaderMap::from_iter([(AGE, said.parse().unwrap())]);
+            tame_age(&mut headers);
+            assert_eq!(headers.get(AGE).map(|age| age.to_str().unwrap()), kept, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_304_replaces_all_values_of_a_name_but_not_what_the_body_is() {
+        let of = |pairs: &[(&'static str, &str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.append(*name, value.parse().unwrap());
+            }
+            headers
+        };
+        let mut stored = of(&[("x-a", "1"), ("x-a", "2"), ("x-b", "3"), ("content-length", "9")]);
+        refresh(&mut stored, &of(&[("x-a", "4"), ("x-a", "5"), ("content-length", "0"), ("connection", "close")]));
+        let expected = of(&[("x-b", "3"), ("content-length", "9"), ("x-a", "4"), ("x-a", "5")]);
+        assert_eq!(stored, expected);
+    }
+}

@@ -1,0 +1,65 @@
+//! A good old answer beats an empty one.
+//!
+//! **The failure it prevents.** A vendor limits a program, and every panel of its users goes empty, although yesterday's answer
+//! would have done; or a thousand users ask for the same at once, and the vendor is asked a thousand times.
+//!
+//! | what there is | what happens |
+//! |---|---|
+//! | a fresh answer (RFC 9111) | it is served: [`Served::Fresh`] |
+//! | a stale one, within `stale-while-revalidate` | it is served; one attempt in the background fetches a new one |
+//! | a stale one, and the vendor answers well | the new answer is served and stored; a `304` confirms what is stored |
+//! | a stale one, and the family cools, a signal or a fault comes, the budget ends, pacing or the client fails | the stale one is served, up to [`StalePolicy::max_stale`]: [`Served::Stale`] |
+//! | a stale one, and the vendor is [slow](StalePolicy::patience) | the stale one is served, the attempt goes on in the background |
+//! | nothing, and somebody asks for it already | everybody waits for that one attempt, each by its own budget |
+//! | nothing, and no answer is to be had | the [fallback](StalePolicy::fallback), then the vendor's answer or the refusal |
+//!
+//! With a usable answer in hand nobody waits for a cool-down ([`NoWait`](crate::NoWait)).
+//!
+//! **What is never stored**: answers to other methods than GET, with `no-store` (but see [`StalePolicy::store_no_store`]), with `Vary: *`, of a part of a
+//! resource, signals, faults of the vendor, and what is larger than [`StaleLayer::max_entry`]. Nothing is served across credentials
+//! (`Authorization`, `Proxy-Authorization`, `Cookie`, [`Partition`](crate::Partition)), hosts, schemes, or what `Vary` names.
+//!
+//! **Place in the order.** The outermost, around [`BudgetLayer`](crate::BudgetLayer): what is served from memory spends no budget.
+//!
+//! ```
+//! # use std::time::Duration;
+//! use forbear::{StaleLayer, stale::StalePolicy};
+//! use tower::{ServiceBuilder, service_fn};
+//! # type Body = http_body_util::Empty<bytes::Bytes>;
+//! # async fn client(_: http::Request<Body>) -> Result<http::Response<Body>, std::io::Error> { Ok(http::Response::default()) }
+//!
+//! let stale = StaleLayer::memory(64 << 20).policy(StalePolicy::new().max_stale(Duration::from_secs(6 * 3600)));
+//! let vendor = ServiceBuilder::new().layer(stale).service(service_fn(client));
+//! # let _ = vendor;
+//! ```
+//!
+//! **Cancellation.** An attempt is a task of its own. Whoever began it may go: it is given up once nobody waits for it. **Memory.** Bounded by
+//! bytes; an answer on its way to the store takes at most [`StaleLayer::max_entry`].
+
+mod ask;
+mod body;
+mod directives;
+mod entry;
+mod fallback;
+mod fetch;
+mod flight;
+mod future;
+mod headers;
+mod key;
+mod layer;
+mod oneshot;
+mod policy;
+mod serve;
+mod served;
+mod service;
+mod shared;
+mod store;
+mod tee;
+
+pub use body::StaleBody;
+pub use fallback::Fallback;
+pub use future::StaleFuture;
+pub use layer::StaleLayer;
+pub use policy::StalePolicy;
+pub use served::{Because, Served};
+pub use service::StaleService;

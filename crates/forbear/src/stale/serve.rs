@@ -1,0 +1,63 @@
+//! Answers from memory.
+
+use std::time::Duration;
+
+use http::Response;
+use http::request::Parts;
+
+use super::body::StaleBody;
+use super::entry::{Entry, not_modified};
+use super::headers::{Told, tell};
+use super::served::{Because, Served};
+use super::shared::Shared;
+
+/// Fresh for so much longer.
+pub(super) fn fresh<RB>(shared: &Shared, entry: &Entry, head: &Parts, ttl: Duration) -> Response<StaleBody<RB>> {
+    answer(shared, entry, head, Served::Fresh, Told::Hit { ttl })
+}
+
+/// The vendor gave it, or confirmed it, just now.
+pub(super) fn confirmed<RB>(shared: &Shared, entry: &Entry, head: &Parts) -> Response<StaleBody<RB>> {
+    answer(shared, entry, head, Served::Live, Told::Hit { ttl: Duration::ZERO })
+}
+
+/// Nothing better is to be had.
+pub(super) fn stale<RB>(
+    shared: &Shared,
+    entry: &Entry,
+    head: &Parts,
+    because: Because,
+) -> Response<StaleBody<RB>> {
+    let now = shared.wall();
+    let served = Served::Stale { age: entry.age(now), because };
+    answer(shared, entry, head, served, Told::Stale { by: entry.stale_by(now), because })
+}
+
+fn answer<RB>(
+    shared: &Shared,
+    entry: &Entry,
+    head: &Parts,
+    served: Served,
+    told: Told,
+) -> Response<StaleBody<RB>> {
+    let (mut parts, body) = entry.serve(shared.wall());
+    tell(&mut parts.headers, told);
+    parts.extensions.insert(served);
+    if entry.is_known_by(&head.headers) {
+        return Response::from_parts(not_modified(parts), StaleBody::none());
+    }
+    let body = if head.method == http::Method::HEAD { StaleBody::none() } else { StaleBody::stored(body) };
+    Response::from_parts(parts, body)
+}
+
+/// Where there is nothing at all.
+pub(super) fn fallback<RB>(
+    shared: &Shared,
+    head: &Parts,
+    because: Because,
+) -> Option<Response<StaleBody<RB>>> {
+    let mut response = shared.policy.fallback.as_ref()?.make(head)?.map(StaleBody::stored);
+    tell(response.headers_mut(), Told::Fallback { because });
+    response.extensions_mut().insert(Served::Fallback { because });
+    Some(response)
+}

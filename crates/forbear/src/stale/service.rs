@@ -1,0 +1,224 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::header::{CONTENT_LOCATION, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LOCATION, RANGE, UPGRADE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, Uri};
+use http_body::Body;
+use tower_service::Service;
+
+use super::ask::Ask;
+use super::body::StaleBody;
+use super::directives::has;
+use super::entry::Use;
+use super::flight::Joined;
+use super::future::StaleFuture;
+use super::key::Key;
+use super::oneshot::Oneshot;
+use super::serve;
+use super::served::{Because, Served};
+use super::shared::Shared;
+use crate::Error;
+use crate::body::BoxError;
+
+/// Serves what is stored. See the [module](super).
+#[derive(Debug, Clone)]
+pub struct StaleService<S> {
+    inner: S,
+    shared: Arc<Shared>,
+}
+
+/// What an answer makes old, of whom.
+pub(super) struct Outdates {
+    pub(super) shared: Arc<Shared>,
+    uri: Uri,
+    headers: HeaderMap,
+    key: Key,
+}
+
+impl<S> StaleService<S> {
+    pub(super) const fn new(inner: S, shared: Arc<Shared>) -> Self {
+        Self { inner, shared }
+    }
+
+    /// How many bytes are stored, about.
+    #[must_use]
+    pub fn stored_bytes(&self) -> u64 {
+        self.shared.store.size().0
+    }
+}
+
+impl<S, B, RB> Service<Request<B>> for StaleService<S>
+where
+    S: Service<Request<B>, Response = Response<RB>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Into<BoxError>,
+    B: Body + Send + 'static,
+    RB: Body + Send + 'static,
+    RB::Data: Send,
+    RB::Error: Into<BoxError>,
+{
+    type Response = Response<StaleBody<RB>>;
+    type Error = Error;
+    type Future = StaleFuture<S, B, RB>;
+
+    /// Always ready: what is served from memory needs nobody below. An attempt makes a clone ready when it is due.
+    #[inline]
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        if !is_looked_up(&request) {
+            return self.pass(request);
+        }
+        let (head, body) = request.into_parts();
+        let shared = &self.shared;
+        let key = shared.keys.of(&head);
+        let entry = shared.find(key, &head.uri, &head.headers);
+        let only_if_cached = has(&head.headers, "only-if-cached");
+        let Some(entry) = entry else {
+            if only_if_cached {
+                return StaleFuture::ready(not_cached());
+            }
+            if head.method == Method::HEAD || is_conditional(&head.headers) {
+                return self.pass(Request::from_parts(head, body));
+            }
+            return self.ask(head, body, key, None, false);
+        };
+        let by = match entry.usable(&head, shared.wall()) {
+            Use::Fresh(left) => return StaleFuture::ready(serve::fresh(shared, &entry, &head, left)),
+            Use::Stale(by) => Some(by),
+            Use::Confirm => None,
+        };
+        let usable = by.is_some_and(|by| shared.serves(&entry, by));
+        let stale = |because| StaleFuture::ready(serve::stale(shared, &entry, &head, because));
+        if only_if_cached {
+            return if usable { stale(Because::OnlyIfCached) } else { StaleFuture::ready(not_cached()) };
+        }
+        if head.method == Method::HEAD {
+            return self.pass(Request::from_parts(head, body));
+        }
+        if by.is_some_and(|by| shared.serves_at_once(&entry, by)) {
+            let served = stale(Because::Revalidating);
+            self.revalidate(head, body, key, entry);
+            return served;
+        }
+        if usable && entry.failed_lately(shared.policy.retry_gap) {
+            return stale(Because::FailedLately);
+        }
+        self.ask(head, body, key, Some(entry), usable)
+    }
+}
+
+impl<S> StaleService<S> {
+    /// To the vendor and back; what it changes there is looked up no more.
+    fn pass<B, RB>(&self, request: Request<B>) -> StaleFuture<S, B, RB>
+    where
+        S: Service<Request<B>> + Clone,
+    {
+        let (head, body) = request.into_parts();
+        let outdates = (!head.method.is_safe()).then(|| Outdates {
+            key: self.shared.keys.of(&head),
+            shared: Arc::clone(&self.shared),
+            uri: head.uri.clone(),
+            headers: head.headers.clone(),
+        });
+        let by_method = head.method != Method::GET && head.method != Method::HEAD;
+        let attempt = Oneshot::new(self.inner.clone(), Request::from_parts(head, body));
+        StaleFuture::pass(attempt, outdates, by_method)
+    }
+
+    fn ask<B, RB>(
+        &self,
+        head: Parts,
+        body: B,
+        key: Key,
+        entry: Option<Arc<super::entry::Entry>>,
+        usable: bool,
+    ) -> StaleFuture<S, B, RB>
+    where
+        S: Service<Request<B>, Response = Response<RB>> + Clone + Send + 'static,
+        S::Future: Send,
+        S::Error: Into<BoxError>,
+        B: Body + Send + 'static,
+        RB: Body + Send + 'static,
+        RB::Data: Send,
+        RB::Error: Into<BoxError>,
+    {
+        let ask = Ask { shared: Arc::clone(&self.shared), key, head, entry, usable };
+        StaleFuture::asks(ask.run(self.inner.clone(), body))
+    }
+
+    /// Fetches it in the background, if nobody does yet.
+    fn revalidate<B, RB>(&self, head: Parts, body: B, key: Key, entry: Arc<super::entry::Entry>)
+    where
+        S: Service<Request<B>, Response = Response<RB>> + Clone + Send + 'static,
+        S::Future: Send,
+        S::Error: Into<BoxError>,
+        B: Body + Send + 'static,
+        RB: Body + Send + 'static,
+        RB::Data: Send,
+        RB::Error: Into<BoxError>,
+    {
+        if entry.failed_lately(self.shared.policy.retry_gap) {
+            return;
+        }
+        if let Joined::Leads(duty, interest) = self.shared.flights.join(key) {
+            interest.keep();
+            let ask = Ask { shared: Arc::clone(&self.shared), key, head, entry: Some(entry), usable: true };
+            // Nobody waits for it.
+            drop(ask.launch(self.inner.clone(), body, duty, true));
+        }
+    }
+}
+
+impl Outdates {
+    /// A change that succeeded makes old what is stored for its URL, and for those that the answer names of the same host; RFC 9111 section
+    /// 4.4.
+    pub(super) fn outdate<RB>(&self, response: &Response<RB>) {
+        if response.status().is_client_error() || response.status().is_server_error() {
+            return;
+        }
+        self.shared.store.remove(self.key);
+        for name in [LOCATION, CONTENT_LOCATION] {
+            if let Some(uri) = self.beside(response.headers(), &name) {
+                self.shared.store.remove(self.shared.keys.at(&uri, &self.headers, self.key));
+            }
+        }
+    }
+
+    /// The URL in this field, where it is of the same host.
+    fn beside(&self, headers: &HeaderMap, name: &HeaderName) -> Option<Uri> {
+        let uri: Uri = headers.get(name)?.to_str().ok()?.parse().ok()?;
+        match uri.authority() {
+            Some(authority) => (Some(authority) == self.uri.authority()).then_some(uri),
+            None => {
+                let mut parts = self.uri.clone().into_parts();
+                parts.path_and_query = uri.into_parts().path_and_query;
+                Uri::from_parts(parts).ok()
+            }
+        }
+    }
+}
+
+/// Whether what is stored may answer such a request: GET and HEAD of a whole resource.
+fn is_looked_up<B: Body>(request: &Request<B>) -> bool {
+    let (method, headers) = (request.method(), request.headers());
+    (method == Method::GET || method == Method::HEAD)
+        && request.body().is_end_stream()
+        && ![RANGE, IF_RANGE, IF_MATCH, IF_UNMODIFIED_SINCE, UPGRADE].iter().any(|name| headers.contains_key(name))
+        && !has(headers, "no-store")
+}
+
+fn is_conditional(headers: &HeaderMap) -> bool {
+    headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MODIFIED_SINCE)
+}
+
+/// Nothing is stored, and the caller wants nothing else; RFC 9111 section 5.2.1.7.
+fn not_cached<RB>() -> Response<StaleBody<RB>> {
+    let mut response = Response::new(StaleBody::none());
+    *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
+    response.extensions_mut().insert(Served::Fallback { because: Because::OnlyIfCached });
+    response
+}

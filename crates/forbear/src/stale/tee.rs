@@ -1,0 +1,193 @@
+//! A body that is stored while it passes.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Buf, Bytes};
+use http::HeaderMap;
+use http_body::{Body, Frame};
+
+use super::flight::Interest;
+use crate::body::BoxError;
+
+/// What lies between who reads the vendor's body and who reads the answer's.
+#[derive(Debug)]
+struct Shared<RB> {
+    chunks: Vec<Bytes>,
+    end: Option<End<RB>>,
+    waker: Option<Waker>,
+    /// Nobody reads the answer any more.
+    left: bool,
+}
+
+#[derive(Debug)]
+enum End<RB> {
+    Whole(Option<HeaderMap>),
+    Failed(BoxError),
+    /// It is too large to be stored: its reader goes on by itself.
+    Rest(Pin<Box<RB>>),
+}
+
+/// Reads the vendor's body.
+pub(super) struct Feed<RB>(Arc<Mutex<Shared<RB>>>);
+
+/// Reads what was fed.
+pub(super) struct Tee<RB> {
+    shared: Arc<Mutex<Shared<RB>>>,
+    read: usize,
+    rest: Option<Pin<Box<RB>>>,
+    done: bool,
+    /// So long the vendor's body is read on.
+    _interest: Interest,
+}
+
+/// How feeding ended.
+pub(super) enum Fed {
+    /// Everything was read, and is here.
+    Whole(Vec<Bytes>),
+    /// It is larger than may be stored.
+    TooLarge,
+    /// It failed half-way.
+    Failed,
+}
+
+pub(super) fn tee<RB>(interest: Interest) -> (Feed<RB>, Tee<RB>) {
+    let shared = Arc::new(Mutex::new(Shared { chunks: Vec::new(), end: None, waker: None, left: false }));
+    let feed = Feed(Arc::clone(&shared));
+    (feed, Tee { shared, read: 0, rest: None, done: false, _interest: interest })
+}
+
+fn lock<RB>(shared: &Mutex<Shared<RB>>) -> MutexGuard<'_, Shared<RB>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<RB: Body> Feed<RB>
+where
+    RB::Error: Into<BoxError>,
+{
+    /// Reads `body` to its end, but not more than `most` bytes of it.
+    pub(super) async fn feed(self, body: RB, most: usize) -> Fed {
+        let mut body = Box::pin(body);
+        let (mut total, mut trailers) = (0_usize, None);
+        loop {
+            let frame = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await;
+            let end = match frame {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(mut data) => {
+                        let chunk = data.copy_to_bytes(data.remaining());
+                        total = total.saturating_add(chunk.len());
+                        self.push(chunk);
+                        if total <= most {
+                            continue;
+                        }
+                        End::Rest(body)
+                    }
+                    Err(other) => {
+                        trailers = other.into_trailers().ok();
+                        continue;
+                    }
+                },
+                Some(Err(error)) => End::Failed(error.into()),
+                None => End::Whole(trailers.take()),
+            };
+            return self.finish(end);
+        }
+    }
+
+    fn push(&self, chunk: Bytes) {
+        let mut shared = lock(&self.0);
+        if !chunk.is_empty() {
+            shared.chunks.push(chunk);
+        }
+        wake(shared);
+    }
+
+    fn finish(&self, end: End<RB>) -> Fed {
+        let mut shared = lock(&self.0);
+        let fed = match &end {
+            End::Whole(_) => Fed::Whole(shared.chunks.clone()),
+            End::Failed(_) => Fed::Failed,
+            End::Rest(_) => Fed::TooLarge,
+        };
+        let end = Some(end).filter(|_| !shared.left);
+        let dropped = std::mem::replace(&mut shared.end, end);
+        wake(shared);
+        drop(dropped);
+        fed
+    }
+}
+
+fn wake<RB>(mut shared: MutexGuard<'_, Shared<RB>>) {
+    let waker = shared.waker.take();
+    drop(shared);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+impl<RB> Drop for Feed<RB> {
+    /// Where nothing was said, as after a panic of the vendor's body, its reader is told that it failed.
+    fn drop(&mut self) {
+        let mut shared = lock(&self.0);
+        if shared.end.is_none() && !shared.left {
+            shared.end = Some(End::Failed("the response was cut off".into()));
+        }
+        wake(shared);
+    }
+}
+
+impl<RB> Drop for Tee<RB> {
+    fn drop(&mut self) {
+        let mut shared = lock(&self.shared);
+        shared.left = true;
+        let (end, waker) = (shared.end.take(), shared.waker.take());
+        drop(shared);
+        drop((end, waker));
+    }
+}
+
+impl<RB: Body> Tee<RB>
+where
+    RB::Error: Into<BoxError>,
+{
+    pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        loop {
+            if let Some(rest) = &mut self.rest {
+                return rest.as_mut().poll_frame(cx).map(|frame| frame.map(super::body::as_bytes));
+            }
+            if self.done {
+                return Poll::Ready(None);
+            }
+            let mut shared = lock(&self.shared);
+            // What was read stays for the store, until the vendor's body has ended.
+            if let Some(chunk) = shared.chunks.get(self.read) {
+                self.read += 1;
+                return Poll::Ready(Some(Ok(Frame::data(chunk.clone()))));
+            }
+            match shared.end.take() {
+                None => {
+                    if !shared.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                        shared.waker = Some(cx.waker().clone());
+                    }
+                    return Poll::Pending;
+                }
+                Some(end) => {
+                    shared.chunks = Vec::new();
+                    drop(shared);
+                    match end {
+                        End::Rest(body) => self.rest = Some(body),
+                        End::Failed(error) => {
+                            self.done = true;
+                            return Poll::Ready(Some(Err(error)));
+                        }
+                        End::Whole(trailers) => {
+                            self.done = true;
+                            return Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers))));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
