@@ -238,6 +238,14 @@ pub use refusal::{Refusal, RefusalResponseLayer, RefusalResponseService};
 pub use retry_after::{RetryAfterLayer, RetryAfterService};
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use run::{FamilyGate, Verdict};
+#[cfg(all(
+    feature = "stale",
+    feature = "budget",
+    feature = "retry-after",
+    feature = "pacing",
+    feature = "cooldown"
+))]
+pub use stack::StaleStack;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use stack::{Stack, Stacked, stack};
 #[cfg(feature = "stale")]

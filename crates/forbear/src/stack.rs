@@ -7,6 +7,8 @@ use crate::{
     BudgetLayer, BudgetService, Families, FamilyCooldownLayer, FamilyCooldownService, PacingLayer,
     PacingService, RetryAfterLayer, RetryAfterService, Vendor,
 };
+#[cfg(feature = "stale")]
+use crate::{StaleLayer, StaleService};
 
 /// All layers around a client `S`, in the documented order.
 pub type Stacked<S> = BudgetService<RetryAfterService<PacingService<FamilyCooldownService<S>>>>;
@@ -79,9 +81,64 @@ impl Stack {
         self
     }
 
+    /// Serves a good old answer rather than none, around all of it. Who waits for an answer that somebody else has asked for waits for
+    /// as long as the budget.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// use forbear::{Families, StaleLayer, body::Replay};
+    /// # type Body = http_body_util::Empty<bytes::Bytes>;
+    /// # async fn client(_: http::Request<Replay<Body>>) -> Result<http::Response<Body>, std::io::Error> { Ok(http::Response::default()) }
+    ///
+    /// # let _ = async || {
+    /// # let families = Families::builder().build()?;
+    /// let stale = StaleLayer::memory(64 << 20);
+    /// let vendor = forbear::stack(&families).budget(Duration::from_secs(30)).stale(stale).service(tower::service_fn(client));
+    /// let response = vendor.send(http::Request::get("https://api.github.com/zen").body(Body::new())?).await?;
+    /// println!("{:?}", response.extensions().get::<forbear::stale::Served>());
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// # };
+    /// ```
+    #[cfg(feature = "stale")]
+    pub fn stale(self, layer: StaleLayer) -> StaleStack {
+        // The attempt's own error, which tells more, comes first.
+        let longest = self.budget.longest().map(|longest| longest.saturating_add(TIE));
+        StaleStack { stale: longest.map_or(layer.clone(), |longest| layer.budget(longest)), stack: self }
+    }
+
     /// Puts the layers around `client`.
     pub fn service<S>(&self, client: S) -> Vendor<S> {
         Vendor::new(self.layer(client))
+    }
+}
+
+/// Who waits for an attempt goes so much later than its budget lets it.
+#[cfg(feature = "stale")]
+const TIE: Duration = Duration::from_millis(2);
+
+/// A [`Stack`] with a [`StaleLayer`] around it.
+#[cfg(feature = "stale")]
+#[derive(Debug, Clone)]
+#[must_use = "a stack does nothing until it is put around a client with `service` or `layer`"]
+pub struct StaleStack {
+    stale: StaleLayer,
+    stack: Stack,
+}
+
+#[cfg(feature = "stale")]
+impl StaleStack {
+    /// Puts the layers around `client`.
+    pub fn service<S>(&self, client: S) -> StaleService<Vendor<S>> {
+        self.layer(client)
+    }
+}
+
+#[cfg(feature = "stale")]
+impl<S> Layer<S> for StaleStack {
+    type Service = StaleService<Vendor<S>>;
+
+    fn layer(&self, client: S) -> StaleService<Vendor<S>> {
+        self.stale.layer(self.stack.service(client))
     }
 }
 

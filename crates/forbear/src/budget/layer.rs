@@ -56,6 +56,12 @@ impl BudgetLayer {
         self
     }
 
+    /// The longest that a logical request takes.
+    #[cfg(feature = "stale")]
+    pub(crate) fn longest(&self) -> Option<Duration> {
+        self.total.map(|total| total.saturating_add(self.grace))
+    }
+
     /// Also puts the budget into the request's extensions, for services below that spawn tasks. Costs three
     /// allocations.
     #[must_use]

@@ -59,7 +59,13 @@ pub(crate) mod scope;
 mod service;
 
 pub use extension::Budget;
-#[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown", feature = "axum", feature = "stale"))]
+#[cfg(any(
+    feature = "retry-after",
+    feature = "pacing",
+    feature = "cooldown",
+    feature = "axum",
+    feature = "stale"
+))]
 pub(crate) use extension::effective;
 #[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub(crate) use extension::out_of_attempts;

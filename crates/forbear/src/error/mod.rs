@@ -39,11 +39,11 @@ mod shared;
 mod told;
 mod unknown;
 
-#[cfg(feature = "stale")]
-pub(crate) use shared::SharedFault;
 pub use cooling::Cooling;
 pub use exhausted::{BudgetExhausted, Spent};
 pub use pacing::PacingRefused;
+#[cfg(feature = "stale")]
+pub(crate) use shared::SharedFault;
 pub use unknown::UnknownFamily;
 
 use std::fmt;

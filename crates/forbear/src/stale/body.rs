@@ -52,7 +52,9 @@ impl<RB: Body> StaleBody<RB> {
 }
 
 /// A frame whose data are `Bytes`, whatever they were before.
-pub(super) fn as_bytes<D: Buf, E: Into<BoxError>>(frame: Result<Frame<D>, E>) -> Result<Frame<Bytes>, BoxError> {
+pub(super) fn as_bytes<D: Buf, E: Into<BoxError>>(
+    frame: Result<Frame<D>, E>,
+) -> Result<Frame<Bytes>, BoxError> {
     frame.map(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining()))).map_err(Into::into)
 }
 

@@ -92,7 +92,10 @@ mod tests {
 
     #[test]
     fn seconds_are_digits_and_saturate() {
-        let found = of(&["max-age=1, Stale-While-Revalidate=60", "stale-if-error=\"99999999999999999999999\""], false);
+        let found = of(
+            &["max-age=1, Stale-While-Revalidate=60", "stale-if-error=\"99999999999999999999999\""],
+            false,
+        );
         assert_eq!(found.while_revalidate, Some(Duration::from_secs(60)));
         assert_eq!(found.if_error, Some(Duration::from_secs(MOST)));
         for wrong in ["stale-if-error", "stale-if-error=", "stale-if-error=-1", "stale-if-error=1.5"] {
@@ -109,7 +112,11 @@ mod tests {
     #[test]
     fn what_holds_for_shared_caches_holds_there_alone() {
         for value in ["proxy-revalidate", "s-maxage=5"] {
-            assert_eq!([true, false].map(|shared| of(&[value], shared).must_revalidate), [true, false], "{value}");
+            assert_eq!(
+                [true, false].map(|shared| of(&[value], shared).must_revalidate),
+                [true, false],
+                "{value}"
+            );
         }
     }
 }

@@ -2,10 +2,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use forbear_core::time::Monotonic;
 use http::header::{AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, HOST, PRAGMA, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, response};
-use forbear_core::time::Monotonic;
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 
 use super::directives::Directives;
@@ -132,7 +132,9 @@ impl Entry {
                 },
                 BeforeRequest::Stale { .. } => match self.left(now) {
                     Ok(_) => Use::Confirm,
-                    Err(by) if super::directives::has(&head.headers, "no-cache") || by.is_zero() => Use::Confirm,
+                    Err(by) if super::directives::has(&head.headers, "no-cache") || by.is_zero() => {
+                        Use::Confirm
+                    }
                     Err(by) => Use::Stale(by),
                 },
             };
@@ -234,7 +236,10 @@ impl Entry {
 impl std::fmt::Debug for Entry {
     // Neither the URL nor what was asked: both may hold a key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Entry").field("status", &self.status).field("bytes", &self.body.len()).finish_non_exhaustive()
+        f.debug_struct("Entry")
+            .field("status", &self.status)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
     }
 }
 

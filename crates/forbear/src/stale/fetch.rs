@@ -102,7 +102,8 @@ impl Fetch {
         }
         let made = Entry::of(&answer, caching);
         let length = body.size_hint().lower();
-        let made = made.filter(|_| length <= self.shared.max_entry as u64 && head.extensions.get::<Signal>().is_none());
+        let made = made
+            .filter(|_| length <= self.shared.max_entry as u64 && head.extensions.get::<Signal>().is_none());
         let stored = made.is_some();
         let told = match &self.entry {
             None => Told::Missed { stored },

@@ -150,7 +150,10 @@ mod tests {
             headers
         };
         let mut stored = of(&[("x-a", "1"), ("x-a", "2"), ("x-b", "3"), ("content-length", "9")]);
-        refresh(&mut stored, &of(&[("x-a", "4"), ("x-a", "5"), ("content-length", "0"), ("connection", "close")]));
+        refresh(
+            &mut stored,
+            &of(&[("x-a", "4"), ("x-a", "5"), ("content-length", "0"), ("connection", "close")]),
+        );
         let expected = of(&[("x-b", "3"), ("content-length", "9"), ("x-a", "4"), ("x-a", "5")]);
         assert_eq!(stored, expected);
     }

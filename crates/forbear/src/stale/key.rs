@@ -36,7 +36,8 @@ impl Keys {
         let mut hasher = self.0.build_hasher();
         uri.scheme_str().hash(&mut hasher);
         let authority = uri.authority().map(http::uri::Authority::as_str);
-        let host = authority.map(str::as_bytes).or_else(|| headers.get(HOST).map(http::HeaderValue::as_bytes));
+        let host =
+            authority.map(str::as_bytes).or_else(|| headers.get(HOST).map(http::HeaderValue::as_bytes));
         for byte in host.unwrap_or_default() {
             hasher.write_u8(byte.to_ascii_lowercase());
         }

@@ -12,7 +12,12 @@ use super::served::{Because, Served};
 use super::shared::Shared;
 
 /// Fresh for so much longer.
-pub(super) fn fresh<RB>(shared: &Shared, entry: &Entry, head: &Parts, ttl: Duration) -> Response<StaleBody<RB>> {
+pub(super) fn fresh<RB>(
+    shared: &Shared,
+    entry: &Entry,
+    head: &Parts,
+    ttl: Duration,
+) -> Response<StaleBody<RB>> {
     answer(shared, entry, head, Served::Fresh, Told::Hit { ttl })
 }
 

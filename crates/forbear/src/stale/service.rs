@@ -1,7 +1,10 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::header::{CONTENT_LOCATION, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LOCATION, RANGE, UPGRADE};
+use http::header::{
+    CONTENT_LOCATION, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LOCATION,
+    RANGE, UPGRADE,
+};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, Uri};
 use http_body::Body;
@@ -39,6 +42,23 @@ pub(super) struct Outdates {
 impl<S> StaleService<S> {
     pub(super) const fn new(inner: S, shared: Arc<Shared>) -> Self {
         Self { inner, shared }
+    }
+
+    /// Sends one logical request.
+    ///
+    /// # Errors
+    /// As the layers below, where nothing is stored that could be served in place of an answer.
+    pub async fn send<B, RB>(&self, request: Request<B>) -> Result<Response<StaleBody<RB>>, Error>
+    where
+        S: Service<Request<B>, Response = Response<RB>> + Clone + Send + 'static,
+        S::Future: Send,
+        S::Error: Into<BoxError>,
+        B: Body + Send + 'static,
+        RB: Body + Send + 'static,
+        RB::Data: Send,
+        RB::Error: Into<BoxError>,
+    {
+        self.clone().call(request).await
     }
 
     /// How many bytes are stored, about.
@@ -207,7 +227,9 @@ fn is_looked_up<B: Body>(request: &Request<B>) -> bool {
     let (method, headers) = (request.method(), request.headers());
     (method == Method::GET || method == Method::HEAD)
         && request.body().is_end_stream()
-        && ![RANGE, IF_RANGE, IF_MATCH, IF_UNMODIFIED_SINCE, UPGRADE].iter().any(|name| headers.contains_key(name))
+        && ![RANGE, IF_RANGE, IF_MATCH, IF_UNMODIFIED_SINCE, UPGRADE]
+            .iter()
+            .any(|name| headers.contains_key(name))
         && !has(headers, "no-store")
 }
 

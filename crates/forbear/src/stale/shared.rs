@@ -54,7 +54,8 @@ impl Shared {
     /// Whether an answer that is past its freshness by this much may be served where there is no new one.
     pub(super) fn serves(&self, entry: &Entry, by: Duration) -> bool {
         let directives = entry.directives();
-        !directives.must_revalidate && by <= self.policy.max_stale.max(directives.if_error.unwrap_or_default())
+        !directives.must_revalidate
+            && by <= self.policy.max_stale.max(directives.if_error.unwrap_or_default())
     }
 
     /// Whether it may be served at once, while a new one is fetched.

@@ -33,7 +33,8 @@ impl Store {
     pub(super) fn put(&self, key: Key, entry: &Arc<Entry>) {
         self.0.entry(key).and_compute_with(|known| {
             let known = known.map(moka::Entry::into_value);
-            let others = known.iter().flat_map(|known| known.iter()).filter(|old| !old.is_same_variant(entry));
+            let others =
+                known.iter().flat_map(|known| known.iter()).filter(|old| !old.is_same_variant(entry));
             let variants = std::iter::once(entry).chain(others).take(VARIANTS).cloned().collect();
             Op::Put(variants)
         });

@@ -151,7 +151,10 @@ impl<RB: Body> Tee<RB>
 where
     RB::Error: Into<BoxError>,
 {
-    pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    pub(super) fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         loop {
             if let Some(rest) = &mut self.rest {
                 return rest.as_mut().poll_frame(cx).map(|frame| frame.map(super::body::as_bytes));

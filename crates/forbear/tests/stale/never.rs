@@ -1,0 +1,90 @@
+//! What is never stored, and never served to another.
+
+use crate::vendor::{Fault, answer, ok};
+use crate::*;
+
+/// Whether a second GET of the URL is served from memory.
+async fn is_stored(vendor: &Vendor) -> bool {
+    let service = service(vendor);
+    ask(&service, URL).await;
+    ask(&service, URL).await;
+    vendor.attempts() == 1
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_vendor_forbids_and_what_is_no_good_answer_is_not_stored() {
+    assert!(is_stored(&Vendor::counting("max-age=60")).await);
+    assert!(is_stored(&Vendor::counting("private, max-age=60")).await);
+    assert!(!is_stored(&Vendor::counting("no-store, max-age=60")).await);
+    assert!(
+        !is_stored(&Vendor::new(|_| Ok(ok(&[("cache-control", "max-age=60"), ("vary", "*")], "")))).await
+    );
+    for status in [206, 301 + 99, 429, 500, 501, 503] {
+        let vendor = Vendor::new(move |_| Ok(answer(status, &[("cache-control", "max-age=60")], "")));
+        assert!(!is_stored(&vendor).await, "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_method_passes_and_a_change_makes_the_stored_old() {
+    let vendor = Vendor::counting("max-age=60");
+    let service = service(&vendor);
+    ask(&service, URL).await;
+    let post = |url: &str| Request::post(url).body(vendor::body("x")).unwrap();
+    vendor.now(|_| Ok(answer(500, &[], "")));
+    send(&service, post(URL)).await;
+    assert_eq!(ask(&service, URL).await, (Served::Fresh, "1".into()));
+    vendor.now(|_| Ok(answer(201, &[("location", "/a")], "made")));
+    assert_eq!(read(send(&service, post("http://vendor.test/b")).await).await, (Served::Live, "made".into()));
+    vendor.now(|_| Ok(ok(&[], "new")));
+    assert_eq!(ask(&service, URL).await, (Served::Live, "new".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn ranges_and_uploads_pass() {
+    let vendor = Vendor::counting("max-age=60");
+    let service = service(&vendor);
+    ask(&service, URL).await;
+    let mut ranged = get(URL);
+    ranged.headers_mut().insert("range", "bytes=0-1".parse().unwrap());
+    let upload = Request::get(URL).body(vendor::body("q")).unwrap();
+    let mut forbidden = get(URL);
+    forbidden.headers_mut().insert("cache-control", "no-store".parse().unwrap());
+    for request in [ranged, upload, forbidden] {
+        assert_eq!(served(&send(&service, request).await), Served::Live);
+    }
+    assert_eq!(vendor.attempts(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endless_body_reaches_its_reader_and_takes_bounded_memory() {
+    use http_body::{Body as _, Frame};
+    let vendor = Vendor::new(|_| {
+        let frames = futures_util::stream::repeat_with(|| {
+            Ok::<_, Fault>(Frame::data(bytes::Bytes::from(vec![7; 64 * 1024])))
+        });
+        let mut response = ok(&[("cache-control", "max-age=60")], "");
+        *response.body_mut() = vendor::boxed(http_body_util::StreamBody::new(frames));
+        Ok(response)
+    });
+    let service = service(&vendor);
+    let mut body = Box::pin(send(&service, get(URL)).await.into_body());
+    let mut read = 0;
+    while read < 100 << 20 {
+        let frame = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await.unwrap().unwrap();
+        read += frame.into_data().unwrap().len();
+    }
+    drop(body);
+    settle().await;
+    assert_eq!(service.stored_bytes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gigabyte_through_a_megabyte_stays_a_megabyte() {
+    let vendor = Vendor::new(|_| Ok(ok(&[("cache-control", "max-age=60")], &"x".repeat(100_000))));
+    let service = service(&vendor);
+    for n in 0..2000 {
+        ask(&service, &format!("{URL}?{n}")).await;
+    }
+    assert!((500_000..=1 << 20).contains(&service.stored_bytes()), "{}", service.stored_bytes());
+}
