@@ -182,6 +182,7 @@ mod families;
 mod grpc_timeout;
 #[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod host;
+mod keeper;
 mod order;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
@@ -208,12 +209,15 @@ pub use families::{Changes, Families, FamiliesBuilder, Strike};
 pub use forbear_core::dialect::{self, Dialect, InvalidDialect};
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};
 pub use forbear_core::gate::{GateSettings, Ladder, Operator, Priority, RefusalCause};
-pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth, PacingHealth};
+pub use forbear_core::health::{
+    FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth, PacingHealth, StoreHealth, StoreState,
+};
 pub use forbear_core::pacing::{Caller, Pacing, PacingCause, RetryQuota};
 pub use forbear_core::partition::Partition;
 pub use forbear_core::presets;
 pub use forbear_core::signal;
 pub use forbear_core::signal::{Class, Delay, Evidence, Reason, Scope};
+pub use forbear_core::store::{CooldownStore, MemoryCooldowns, StoreError, StoreFault};
 pub use forbear_core::url::RedactedUrl;
 
 #[cfg(feature = "reqwest")]
