@@ -184,6 +184,8 @@ mod grpc_timeout;
 mod host;
 mod keeper;
 mod order;
+#[cfg(feature = "refresh")]
+pub mod refresh;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
 #[cfg(feature = "reqwest-middleware")]
@@ -233,6 +235,8 @@ pub use cooldown::{FamilyCooldownLayer, FamilyCooldownService};
 pub use inbound::{InboundBudgetLayer, InboundBudgetService};
 #[cfg(feature = "pacing")]
 pub use pacing::{Paced, PacingLayer, PacingService};
+#[cfg(feature = "refresh")]
+pub use refresh::{InvalidRefresh, MemoryWorkStore, Refresh, Source};
 #[cfg(feature = "server")]
 pub use refusal::{Refusal, RefusalResponseLayer, RefusalResponseService};
 #[cfg(feature = "retry-after")]

@@ -280,6 +280,12 @@ impl Snapshot {
         FamiliesId(self.registry.id)
     }
 
+    /// The families that it is of.
+    #[must_use]
+    pub fn families(&self) -> Families {
+        Families(Arc::clone(&self.registry))
+    }
+
     /// Whether everything is only observed.
     #[must_use]
     #[inline]

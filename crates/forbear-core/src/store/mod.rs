@@ -11,6 +11,7 @@
 mod cooldowns;
 mod error;
 mod memory;
+mod shared;
 mod work;
 
 pub use cooldowns::{
