@@ -236,7 +236,8 @@ impl Driver {
                 };
                 if let Some(flight) = self.flights.remove(&id) {
                     self.plan.ended(flight.source);
-                    self.ended.push((flight, ran));
+                    let shadows = shared.families.0.shadows();
+                    self.ended.push((flight, if shadows { ran.in_shadow() } else { ran }));
                 }
                 ready = true;
             }

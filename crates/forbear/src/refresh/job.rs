@@ -39,6 +39,18 @@ pub(super) struct Deferral {
     pub(super) why: LastError,
 }
 
+impl Ran {
+    /// In shadow mode nobody is left alone for what a vendor says.
+    pub(super) fn in_shadow(self) -> Self {
+        match self {
+            Self::Deferred(Deferral { why, .. }) => {
+                Self::Deferred(Deferral { whole: false, retry_in: None, why })
+            }
+            other => other,
+        }
+    }
+}
+
 /// A complete source that a service `V` can fetch: an [`HttpSource`], or a [`GateSource`], for which any `V` does.
 pub trait SourceOf<V>: sealed::Complete<V> {}
 

@@ -123,7 +123,7 @@ impl Plan {
 
     pub(super) fn ask_again(&mut self, source: usize) {
         if let Some(turn) = self.turns.get_mut(source) {
-            turn.next = Next::Unknown;
+            (turn.next, turn.disappointed) = (Next::Unknown, false);
         }
     }
 
@@ -140,6 +140,7 @@ impl Plan {
             Some(at) if at <= now && turn.disappointed => Next::At(now.after(Duration::from_secs(1))),
             Some(at) => Next::At(at),
         };
+        turn.disappointed = false;
     }
 
     /// A key of a source is due then.
@@ -223,7 +224,7 @@ impl Plan {
                 Err(Some(until)) => grants.wake_at(until),
                 Err(None) => {}
             }
-            if line.begun >= line.drain {
+            if line.begun > 0 {
                 grants.wake_at(line.tick_from.after(self.tick));
             }
         }

@@ -158,10 +158,6 @@ impl Once {
     pub(super) fn end(&self) {
         self.0.store(false, Ordering::Release);
     }
-
-    pub(super) fn is_on(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
 }
 
 impl std::fmt::Debug for Shared {
