@@ -303,10 +303,8 @@ impl Driver {
         if left > 0 {
             tracing::info!(left, "refresh ends with runs in flight; they are given back");
         }
-        let _ = tokio::time::timeout(self.shared.settings.grace.max(Duration::from_millis(100)), async {
-            self.give_back_all().await
-        })
-        .await;
+        let most = self.shared.settings.grace.max(Duration::from_millis(100));
+        let _ = tokio::time::timeout(most, self.give_back_all()).await;
         self.shared.live().wake = None;
     }
 }

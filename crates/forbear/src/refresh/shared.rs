@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use forbear_core::store::{StoreFault, WorkStore};
 use forbear_core::time::Monotonic;
-use forbear_core::work::{Key, SourceName, Token};
+use forbear_core::work::{Key, SourceName, Tally, Token};
 use tokio::sync::Notify;
 
 use super::builder::Settings;
@@ -71,6 +71,8 @@ pub(super) struct Live {
     pub(super) fault: Option<StoreFault>,
     /// When it wakes by itself.
     pub(super) wake: Option<Monotonic>,
+    /// How the sources stood when somebody asked last.
+    pub(super) tallies: Vec<Tally>,
 }
 
 impl Shared {
@@ -153,6 +155,10 @@ pub(super) struct Once(AtomicBool);
 impl Once {
     pub(super) fn begin(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.0.load(Ordering::Acquire)
     }
 
     pub(super) fn end(&self) {

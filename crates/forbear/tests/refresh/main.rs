@@ -9,6 +9,7 @@ mod demand;
 mod failures;
 mod fairness;
 mod gates;
+mod health;
 mod idle;
 mod limits;
 mod requests;
