@@ -8,6 +8,7 @@ pub mod compose;
 pub mod gateway_stack;
 pub mod hyper_tls;
 pub mod quickstart;
+pub mod refresh;
 pub mod reqwest_client;
 pub mod testing;
 pub mod tonic_channel;
@@ -44,6 +45,11 @@ struct ComingFrom;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/pacing.md")]
 struct Pacing;
+
+/// The guide's examples of background work hold.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/background.md")]
+struct Background;
 
 /// The guide's examples of reqwest hold.
 #[cfg(doctest)]

@@ -142,6 +142,7 @@
 //! | `reqwest` | no | `stack(..).reqwest(client)`, and the adapter `Reqwest` alone |
 //! | `reqwest-middleware` | no | `ForbearMiddleware`, a stack for reqwest-middleware; turns on `reqwest` and the three layers |
 //! | `tonic` | no | `stack(..).tonic(channel)`, for generated clients |
+//! | `refresh` | no | `Refresh`: background work that is due at some time, and skipped while its family cools |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after`, `pacing` and `cooldown` are on.

@@ -158,3 +158,22 @@ async fn in_shadow_mode_nothing_is_skipped_and_a_429_costs_no_attempt() {
     assert!(world.shelf.times()[0].1 < MINUTE);
     running.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_of_pacing_that_comes_too_late_costs_no_attempt_and_no_place() {
+    let pacing = forbear::Pacing::new().at_most(2, 10 * MINUTE);
+    let family = forbear::Family::new("quotes").host("quotes.test").pacing(pacing);
+    let families = forbear::Families::builder().family(family).build().unwrap();
+    let mock = MockVendor::in_process().script(reply(200));
+    let world = World { families, ..World::new(mock) };
+    let refresh = world.refresh(quotes().every(10 * HOUR).max_attempts(1));
+    refresh.demand("quotes", numbered(7)).await.unwrap();
+    let running = run(&refresh);
+    until(|| world.shelf.len() == 7).await;
+    let order: Vec<_> = world.shelf.times().into_iter().map(|(key, _)| key).collect();
+    assert_eq!(order, numbered(7));
+    world.mock.attempts().assert_rate_at_most(2, 10 * MINUTE);
+    let claims = world.store.claims();
+    assert!(claims < 30, "{claims} claims");
+    running.stop().await;
+}
