@@ -143,6 +143,7 @@
 //! | `reqwest-middleware` | no | `ForbearMiddleware`, a stack for reqwest-middleware; turns on `reqwest` and the three layers |
 //! | `tonic` | no | `stack(..).tonic(channel)`, for generated clients |
 //! | `refresh` | no | `Refresh`: background work that is due at some time, and skipped while its family cools |
+//! | `sweep` | no | `Sweep`: many items over one service, each done, deferred or failed; turns on `retry-after` and `cooldown` |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after`, `pacing` and `cooldown` are on.
@@ -163,6 +164,9 @@ pub mod retry_after;
 
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub mod run;
+
+#[cfg(feature = "sweep")]
+pub mod sweep;
 
 #[cfg(feature = "axum")]
 pub mod axum;
@@ -246,6 +250,8 @@ pub use retry_after::{RetryAfterLayer, RetryAfterService};
 pub use run::{FamilyGate, Verdict};
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use stack::{Stack, Stacked, stack};
+#[cfg(feature = "sweep")]
+pub use sweep::Sweep;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use vendor::Vendor;
 
