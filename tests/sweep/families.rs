@@ -13,9 +13,10 @@ const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test]
 async fn ten_thousand_items_of_two_families_with_eight_at_once() {
-    let mock = MockVendor::start().await.script(refuses(100, reply(429).retry_after(1)));
+    let mock = MockVendor::start().await.script(refuses(4000, reply(429).retry_after(1)));
     let other = MockVendor::start().await.script(reply(200));
     let families = families([family("vendor", [&mock]), family("other", [&other])]);
+    // So late that the pace it took before is known, and what is left does not take long at that.
     let both = urls(&mock, 5000).zip(urls(&other, 5000)).flat_map(|(one, two)| [one, two]);
     let report = sweep(&families).budget(120 * SECOND).run(both, request).await;
     assert_eq!((report.done().len(), report.failed().len()), (10_000, 0), "{report}");
