@@ -10,6 +10,7 @@ use futures_util::stream::{self, Iter, Stream};
 use http::{Request, Response};
 use tower_service::Service;
 
+use super::bodies::BodiesRead;
 use super::outcomes::Outcomes;
 use super::progress::Progress;
 use super::report::Report;
@@ -94,6 +95,13 @@ impl<S> Sweep<S> {
         self
     }
 
+    /// Reads the body of each answer, as a part of its item: up to so many bytes, a longer one is a failure ([`TooLong`](super::TooLong)).
+    /// Without it bodies are handed over unread, and each keeps its connection, and its place where its family is
+    /// [paced](crate::pacing) by `in_flight`, until somebody reads or drops it.
+    pub fn read_bodies(self, limit: usize) -> Sweep<BodiesRead<S>> {
+        Sweep { vendor: BodiesRead::new(self.vendor, limit), settings: self.settings }
+    }
+
     /// The families of the service. Needed only where a buffer, or anything else that passes requests to another task, stands
     /// around its gate: otherwise the sweep finds them by itself.
     pub fn families(mut self, families: &Families) -> Self {
@@ -121,6 +129,9 @@ impl Settings {
 
 impl<S: Clone> Sweep<S> {
     /// Sends each of `items` as the request that `request` makes of it, and reports when all are done, deferred or failed.
+    ///
+    /// The report keeps every answer: use [`read_bodies`](Self::read_bodies) where answers have bodies. `request` is called once
+    /// for each time that an item comes up, on the task that runs the sweep: one that is slow holds up its sweep.
     ///
     /// **Cancellation.** Dropping the future drops its report. To keep what was done, use [`run_into`](Self::run_into) or
     /// [`stream`](Self::stream).

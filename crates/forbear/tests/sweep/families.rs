@@ -1,6 +1,7 @@
 //! Where the families of the items stand.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forbear::{Families, Family, Operator, Partition, Unknown};
 use forbear_mock::{MockVendor, reply};
@@ -212,17 +213,62 @@ async fn without_a_gate_each_limited_item_waits_for_itself() {
     assert!(start.elapsed() >= secs(10));
 }
 
-/// The answer names a URL that is to be left in peace, and nothing of the family.
+/// A vendor whose limits are about the one request that met them.
+fn picky() -> forbear::Dialect {
+    let rules = "name = \"picky\"\n[[rule]]\nstatus = [429]\nclass = \"throttled\"\nscope = \"request\"\n";
+    forbear::Dialect::from_toml(rules).unwrap()
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_url_that_is_to_be_left_in_peace_holds_back_no_other() {
-    let world = World::new(refuses(&[1], 20));
-    // Recorded by somebody else, whose family was then cleared: only clearing the layer would forget it.
-    let vendor = forbear::stack(&world.families).service(world.mock.service());
-    let mut request = (world.get())(&"/a/1".to_owned());
-    request.extensions_mut().insert(forbear::NoWait);
-    assert_eq!(vendor.send(request).await.unwrap().status(), 429);
-    tokio::time::sleep(secs(2)).await;
-    let report = forbear::Sweep::new(vendor).without_waiting().run(items('a', 1..=2), world.get()).await;
-    assert_eq!(deferred(&report), ["/a/1", "/a/2"]);
-    let _ = Arc::new(());
+    let world = World::with(|family| family.dialect(picky()), refuses(&[1], 20));
+    let start = Instant::now();
+    let mut outcomes = world.sweep().concurrency(1).budget(secs(60)).stream(items('a', 1..=4), world.get());
+    for number in [2, 3, 4] {
+        assert_eq!(*outcomes.next().await.unwrap().item(), format!("/a/{number}"));
+    }
+    assert_eq!((start.elapsed().as_millis(), outcomes.progress().held), (0, 1));
+    // Another sweep meets what was recorded, and waits for it where that fits.
+    let (short, long) = (world.sweep().budget(secs(10)), world.sweep().budget(secs(60)));
+    let report = short.run(items('a', 1..=2), world.get()).await;
+    assert_eq!((deferred(&report), start.elapsed().as_millis()), (vec!["/a/1"], 0), "{report}");
+    assert_eq!(report.deferred()[0].reason().as_str(), "retry-after");
+    let report = long.run(items('a', 1..=2), world.get()).await;
+    assert_eq!(counts(&report), (2, 0, 0), "{report}");
+    assert!(start.elapsed() >= secs(20));
+    assert_eq!(outcomes.next().await.unwrap().item(), "/a/1");
+    assert!(outcomes.next().await.is_none());
+}
+
+/// An item that waits by itself is told of a shutdown too.
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_ends_the_wait_of_an_item_alone() {
+    let world = World::with(|family| family.dialect(picky()), refuses(&[1], 30));
+    let (families, start) = (world.families.clone(), Instant::now());
+    tokio::spawn(async move {
+        sleep(secs(5)).await;
+        families.shutdown();
+    });
+    let report = world.sweep().budget(secs(60)).run(items('a', 1..=3), world.get()).await;
+    assert_eq!((counts(&report), start.elapsed()), ((2, 1, 0), secs(5)), "{report}");
+    let late = &report.deferred()[0];
+    assert_eq!((late.family(), late.reason().as_str()), (Some("a"), "shutting-down"));
+    assert_eq!(late.until(), Some(start + secs(30)));
+}
+
+/// A refusal that is known beforehand costs not even a call of the service.
+#[tokio::test(start_paused = true)]
+async fn what_is_known_to_be_refused_does_not_reach_the_service() {
+    let world = World::new(|_| reply(200));
+    world.families.pause("a", alice()).unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let vendor = ServiceBuilder::new()
+        .map_request(move |request: http::Request<Body>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            request
+        })
+        .service(world.vendor());
+    let report = forbear::Sweep::new(vendor).run(items('a', 1..=100), world.get()).await;
+    assert_eq!((counts(&report), calls.load(Ordering::SeqCst)), ((0, 100, 0), 1), "{report}");
 }

@@ -45,6 +45,7 @@ async fn a_service_that_drops_extensions_is_asked_ever_more_seldom() {
         .map_request(|request: http::Request<crate::Body>| {
             let (mut head, body) = request.into_parts();
             head.extensions = http::Extensions::new();
+            head.extensions.insert(forbear::NoWait);
             http::Request::from_parts(head, body)
         })
         .service(world.vendor());

@@ -1,5 +1,6 @@
 //! Many items over one service, on a paused clock.
 
+mod bodies;
 mod budgets;
 mod cancellation;
 mod crowds;
