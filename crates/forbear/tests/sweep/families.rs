@@ -215,21 +215,21 @@ async fn without_a_gate_each_limited_item_waits_for_itself() {
 
 /// A vendor whose limits are about the one request that met them.
 fn picky() -> forbear::Dialect {
-    let rules = "name = \"picky\"\n[[rule]]\nstatus = [429]\nclass = \"throttled\"\nscope = \"request\"\n";
+    let rules = "name = \"picky\"\n[[rule]]\nstatus = [429]\nclass = \"throttled\"\nof = \"request\"\n";
     forbear::Dialect::from_toml(rules).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_url_that_is_to_be_left_in_peace_holds_back_no_other() {
     let world = World::with(|family| family.dialect(picky()), refuses(&[1], 20));
-    let start = Instant::now();
-    let mut outcomes = world.sweep().concurrency(1).budget(secs(60)).stream(items('a', 1..=4), world.get());
+    let (start, sweep) = (Instant::now(), world.sweep());
+    let mut outcomes = sweep.clone().concurrency(1).budget(secs(60)).stream(items('a', 1..=4), world.get());
     for number in [2, 3, 4] {
         assert_eq!(*outcomes.next().await.unwrap().item(), format!("/a/{number}"));
     }
     assert_eq!((start.elapsed().as_millis(), outcomes.progress().held), (0, 1));
     // Another sweep meets what was recorded, and waits for it where that fits.
-    let (short, long) = (world.sweep().budget(secs(10)), world.sweep().budget(secs(60)));
+    let (short, long) = (sweep.clone().budget(secs(10)), sweep.budget(secs(60)));
     let report = short.run(items('a', 1..=2), world.get()).await;
     assert_eq!((deferred(&report), start.elapsed().as_millis()), (vec!["/a/1"], 0), "{report}");
     assert_eq!(report.deferred()[0].reason().as_str(), "retry-after");
