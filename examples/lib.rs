@@ -10,6 +10,7 @@ pub mod hyper_tls;
 pub mod quickstart;
 pub mod refresh;
 pub mod reqwest_client;
+pub mod sweep;
 pub mod testing;
 pub mod tonic_channel;
 
