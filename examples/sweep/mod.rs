@@ -74,13 +74,15 @@ pub async fn run() -> Result<Played, BoxError> {
     let vendor = forbear::stack(&families).budget(Duration::from_secs(5)).service(client);
     let sweep = Sweep::new(vendor).concurrency(2).budget(BUDGET).read_bodies(64 * 1024);
 
-    let origin = |name: &str| vendors.iter().find(|(known, ..)| *known == name).map(|(_, mock, _)| mock.uri());
+    let origin =
+        |name: &str| vendors.iter().find(|(known, ..)| *known == name).map(|(_, mock, _)| mock.uri());
     let request = |item: &String| -> Result<Request<Empty<Bytes>>, BoxError> {
         let (vendor, id) = item.split_once('/').ok_or("an item is a vendor and a number")?;
         let origin = origin(vendor).ok_or("no such vendor")?;
         Ok(Request::get(format!("{origin}/{id}")).body(Empty::new())?)
     };
-    let items = vendors.iter().flat_map(|(name, _, count)| (1..=*count).map(move |id| format!("{name}/{id}")));
+    let items =
+        vendors.iter().flat_map(|(name, _, count)| (1..=*count).map(move |id| format!("{name}/{id}")));
     let items: Vec<_> = items.chain(["nonsense".to_owned()]).collect();
 
     let (start, mut rows) = (Instant::now(), Vec::new());
@@ -88,7 +90,9 @@ pub async fn run() -> Result<Played, BoxError> {
     while let Some(outcome) = outcomes.next().await {
         // Each is known for good: this is where a program stores it.
         let what = match &outcome {
-            Outcome::Done(done) => format!("{}, {} bytes", done.response.status(), done.response.body().len()),
+            Outcome::Done(done) => {
+                format!("{}, {} bytes", done.response.status(), done.response.body().len())
+            }
             Outcome::Deferred(late) => format!("later: {late}"),
             Outcome::Failed(failed) => format!("failed: {}", because(&failed.error)),
             _ => continue,

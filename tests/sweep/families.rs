@@ -43,7 +43,8 @@ async fn a_paused_family_is_deferred_and_the_other_is_done() {
     let other = MockVendor::start().await.script(reply(200));
     let families = families([family("vendor", [&mock]), family("other", [&other])]);
     families.pause("vendor", Operator::new("alice", "contract ended")).unwrap();
-    let report = sweep(&families).budget(60 * SECOND).run(urls(&mock, 20).chain(urls(&other, 20)), request).await;
+    let report =
+        sweep(&families).budget(60 * SECOND).run(urls(&mock, 20).chain(urls(&other, 20)), request).await;
     assert_eq!((report.done().len(), report.deferred().len()), (20, 20), "{report}");
     assert!(report.deferred().iter().all(|late| late.reason().as_str() == "paused"));
     mock.assert_attempts(0);
@@ -56,7 +57,8 @@ async fn a_vendor_that_breaks_connections_fails_its_items_at_once() {
     let other = MockVendor::start().await.script(reply(200));
     let families = families([family("vendor", [&mock]), family("other", [&other])]);
     let start = Instant::now();
-    let report = sweep(&families).budget(60 * SECOND).run(urls(&mock, 10).chain(urls(&other, 10)), request).await;
+    let report =
+        sweep(&families).budget(60 * SECOND).run(urls(&mock, 10).chain(urls(&other, 10)), request).await;
     assert_eq!((report.done().len(), report.failed().len()), (10, 10), "{report}");
     assert!(start.elapsed() < 20 * SECOND, "{:?}", start.elapsed());
 }

@@ -85,9 +85,9 @@ async fn what_is_done_is_handed_over_while_others_are_waited_for() {
 async fn the_level_comes_down_although_no_sweep_is_wholly_clean() {
     let limited = || reply(429).header("retry-after-ms", "300");
     let once = [limited(), reply(200).times(38)];
-    let mock = MockVendor::start().await.script(
-        [limited().times(2)].into_iter().chain(once.clone()).chain(once).collect::<Vec<_>>(),
-    );
+    let mock = MockVendor::start()
+        .await
+        .script([limited().times(2)].into_iter().chain(once.clone()).chain(once).collect::<Vec<_>>());
     let families = families([family("vendor", [&mock])]);
     let mut levels = Vec::new();
     for _ in 0..3 {
@@ -103,7 +103,8 @@ async fn the_level_comes_down_although_no_sweep_is_wholly_clean() {
 /// Azure/go-autorest#214: 429s used up the attempts that faults have.
 #[tokio::test]
 async fn five_limited_answers_cost_no_attempt() {
-    let mock = MockVendor::start().await.script([reply(429).header("retry-after-ms", "250").times(5), reply(200)]);
+    let mock =
+        MockVendor::start().await.script([reply(429).header("retry-after-ms", "250").times(5), reply(200)]);
     let families = families([family("vendor", [&mock])]);
     let three = std::num::NonZeroU32::new(3).unwrap();
     let vendor = forbear::stack(&families).attempts(three).service(forbear_tests::client::client());

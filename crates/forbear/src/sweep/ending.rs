@@ -44,7 +44,9 @@ where
 
     /// Ends what the budget ends; false where that is nothing.
     pub(super) fn look_at_the_clock(&mut self, at: Moment) -> bool {
-        let Some(deadline) = at.budget.deadline().filter(|deadline| *deadline <= at.now) else { return false };
+        let Some(deadline) = at.budget.deadline().filter(|deadline| *deadline <= at.now) else {
+            return false;
+        };
         if self.ended.is_none() {
             self.end(Ended::Late);
             return true;
@@ -98,7 +100,12 @@ where
     }
 
     /// Waits for whatever comes first, and for the end of the budget.
-    pub(super) fn pending<T2>(&self, alarm: &mut Alarm, at: Moment, cx: &mut Context<'_>) -> Poll<Option<T2>> {
+    pub(super) fn pending<T2>(
+        &self,
+        alarm: &mut Alarm,
+        at: Moment,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<T2>> {
         let late = if self.ended.is_none() { std::time::Duration::ZERO } else { self.settings.grace };
         if let Some(deadline) = at.budget.deadline()
             && alarm.poll(deadline.after(late), cx).is_ready()

@@ -110,7 +110,13 @@ impl<T> Holds<T> {
     }
 
     /// Holds an item until a gate says that it may go.
-    pub(super) fn at_gate(&mut self, gate: &Arc<Gate>, item: Item<T>, why: Why, refused_at: Option<Monotonic>) {
+    pub(super) fn at_gate(
+        &mut self,
+        gate: &Arc<Gate>,
+        item: Item<T>,
+        why: Why,
+        refused_at: Option<Monotonic>,
+    ) {
         self.hold(Self::key_of(gate), Some(Arc::clone(gate)), item, why, refused_at);
     }
 

@@ -36,7 +36,8 @@ async fn a_limited_answer_with_a_long_body_is_limited_all_the_same() {
 /// Answers that nobody reads keep their places: a report of them would wait for itself.
 #[tokio::test(start_paused = true)]
 async fn a_family_with_few_in_flight_serves_all_whose_bodies_are_read() {
-    let paced = |mock: &MockVendor| Family::new("v").host(mock.authority()).pacing(Pacing::new().in_flight(2));
+    let paced =
+        |mock: &MockVendor| Family::new("v").host(mock.authority()).pacing(Pacing::new().in_flight(2));
     for read in [true, false] {
         let mock = MockVendor::in_process().script(reply(200).body("12345"));
         let families = Families::builder().family(paced(&mock)).build().unwrap();

@@ -5,7 +5,7 @@ use forbear_mock::{MockVendor, reply};
 use tokio::time::Instant;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
-use crate::{World, counts, items, only_failed, refuses, secs};
+use crate::{World, counts, items, refuses, secs};
 
 #[tokio::test(start_paused = true)]
 async fn a_budget_of_nothing_sends_nothing_and_reports_every_item() {
@@ -26,7 +26,10 @@ async fn what_was_not_sent_when_the_budget_ends_is_deferred() {
     // Three rounds of two; the fourth was on its way.
     assert_eq!((counts(&report), report.is_complete()), ((6, 32, 2), true), "{report}");
     for failed in report.failed() {
-        assert!(matches!(&failed.error, Error::BudgetExhausted(spent) if spent.attempts() == 1), "{failed:?}");
+        assert!(
+            matches!(&failed.error, Error::BudgetExhausted(spent) if spent.attempts() == 1),
+            "{failed:?}"
+        );
     }
 }
 
@@ -134,7 +137,7 @@ async fn a_request_that_cannot_be_made_fails_and_the_others_go_on() {
     let world = World::new(|_| reply(200));
     let wrong = |path: &&str| http::Request::get(*path).body(crate::Body::new());
     let mut outcomes = world.sweep().stream(["http://[/"], wrong);
-    let failed = only_failed(outcomes.next().await);
+    let failed = crate::failed(outcomes.next().await).unwrap();
     let Error::Client(source) = &failed.error else { panic!("{failed:?}") };
     assert!(source.is::<forbear::sweep::NoRequest>(), "{source:?}");
     assert!(outcomes.next().await.is_none() && outcomes.next().await.is_none());

@@ -35,7 +35,8 @@ async fn dropped_after_any_number_of_polls_nothing_done_is_lost_and_nothing_is_s
                 assert_eq!(world.families.health().family(family).unwrap().waiting, 0, "{context}");
             }
             let before: Vec<_> = report.done().iter().map(|done| done.item.clone()).collect();
-            let accepted = world.mock.attempts().iter().filter(|a| a.status().is_some_and(|s| s == 200)).count();
+            let accepted =
+                world.mock.attempts().iter().filter(|a| a.status().is_some_and(|s| s == 200)).count();
             assert!(before.len() <= accepted, "{context}");
             let missing: Vec<_> = all.iter().filter(|item| !before.contains(item)).cloned().collect();
             let rest = sweep.run(missing.clone(), world.get()).await;

@@ -44,9 +44,8 @@ async fn ten_thousand_items_of_two_families_with_eight_at_once_are_all_done() {
 
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_at_once_meet_one_refusal_each_and_are_done() {
-    let world = World::new(|attempt| {
-        if attempt.since() < secs(1) { reply(429).retry_after(10) } else { reply(200) }
-    });
+    let world =
+        World::new(|attempt| if attempt.since() < secs(1) { reply(429).retry_after(10) } else { reply(200) });
     let sweep = world.sweep().concurrency(10_000).budget(secs(600));
     let report = sweep.run(items('a', 1..=10_000), world.get()).await;
     assert_eq!(counts(&report), (10_000, 0, 0), "{report}");

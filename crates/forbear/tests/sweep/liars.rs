@@ -1,6 +1,6 @@
 //! Vendors that lie, and services that lose what they are given.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use forbear::Sweep;
 use forbear_mock::{MockVendor, reply};
@@ -93,18 +93,6 @@ async fn an_enormous_delay_is_reported_and_not_waited_for() {
     }
 }
 
-/// A date in an hour, by a clock that is wrong by a day: what counts is the vendor's own Date, so far as it sends one.
-#[tokio::test(start_paused = true)]
-async fn a_date_is_read_like_anywhere_else() {
-    let world = World::new(|attempt| {
-        let soon = SystemTime::now() + Duration::from_secs(20);
-        if attempt.since() < secs(10) { reply(429).retry_after_date(soon) } else { reply(200) }
-    });
-    let report = world.sweep().budget(secs(60)).run(items('a', 1..=3), world.get()).await;
-    assert_eq!(counts(&report), (3, 0, 0), "{report}");
-}
-
-/// Whoever makes requests slowly holds up its own sweep, and no other.
 #[tokio::test(start_paused = true)]
 async fn a_closure_is_called_once_for_each_time_that_its_item_comes_up() {
     let world = World::new(crate::refuses(&[1], 5));

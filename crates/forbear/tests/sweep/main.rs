@@ -102,13 +102,11 @@ fn deferred<R>(report: &Report<String, R>) -> Vec<&str> {
     report.deferred().iter().map(|Deferred { item, .. }| item.as_str()).collect()
 }
 
-#[track_caller]
-fn only_failed<T, R>(outcome: Option<Outcome<T, R>>) -> Failed<T> {
+/// What failed, where it did.
+fn failed<T, R>(outcome: Option<Outcome<T, R>>) -> Option<Failed<T>> {
     match outcome {
-        Some(Outcome::Failed(failed)) => failed,
-        Some(Outcome::Done(_)) => panic!("done"),
-        Some(Outcome::Deferred(deferred)) => panic!("deferred: {deferred}"),
-        _ => panic!("the end"),
+        Some(Outcome::Failed(failed)) => Some(failed),
+        _ => None,
     }
 }
 

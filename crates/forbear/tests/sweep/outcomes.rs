@@ -8,7 +8,7 @@ use forbear_mock::{MockVendor, reply};
 use tokio::time::Instant;
 
 use crate::common::{Client, answer, fails};
-use crate::{World, counts, items, only_failed, refuses, secs};
+use crate::{World, counts, items, refuses, secs};
 
 #[tokio::test(start_paused = true)]
 async fn every_answer_that_is_no_limit_is_done_and_faults_fail_at_once() {
@@ -141,7 +141,7 @@ async fn a_client_that_fails_is_the_source_of_the_failure() {
     let vendor = forbear::stack(&families).service(Client::new([fails()]));
     let get = |url: &&str| http::Request::get(*url).body(crate::Body::new());
     let mut outcomes = Sweep::new(vendor).stream(["http://v.test/?key=secret"], get);
-    let failed = only_failed(outcomes.next().await);
+    let failed = crate::failed(outcomes.next().await).unwrap();
     assert!(matches!(failed.error, forbear::Error::Client(_)));
     assert!(!failed.error.to_string().contains("secret"));
 }

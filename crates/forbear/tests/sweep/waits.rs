@@ -129,7 +129,8 @@ async fn the_level_comes_down_with_the_spread_progress_of_the_following_sweeps()
 /// Its own vendor's Retry-After is waited for once, not once for each item.
 #[tokio::test(start_paused = true)]
 async fn eight_that_are_refused_at_once_are_one_strike_and_one_wait() {
-    let world = World::new(|attempt| if attempt.since() < secs(1) { reply(429).retry_after(10) } else { reply(200) });
+    let world =
+        World::new(|attempt| if attempt.since() < secs(1) { reply(429).retry_after(10) } else { reply(200) });
     let start = Instant::now();
     let report = world.sweep().budget(secs(60)).run(items('a', 1..=100), world.get()).await;
     assert_eq!(counts(&report), (100, 0, 0), "{report}");
