@@ -6,6 +6,7 @@ use forbear::{Class, Priority};
 use forbear_mock::reply;
 use tokio::time::Instant;
 
+use crate::common::{Client, answer, limited};
 use crate::{World, counts, deferred, done, items, refuses, secs};
 
 /// A 429 anywhere threw away the whole sweep: here it costs one wait.
@@ -182,4 +183,26 @@ async fn an_item_waits_with_the_priority_of_its_request() {
     let place = world.sent().iter().position(|path| path == "/a/interactive").unwrap();
     // Whoever probes, it is not the last.
     assert!(place <= 2, "{:?}", world.sent());
+}
+
+/// Nor do those that were held back and those that are new exceed the concurrency together.
+#[tokio::test(start_paused = true)]
+async fn what_was_held_back_counts_as_on_its_way_when_it_is_sent() {
+    let mut count = 0;
+    let client = Client::new([limited(429, 5), answer(200).delay(secs(1))]);
+    let families = forbear::Families::builder()
+        .family(forbear::Family::new("a").host("a.test"))
+        .family(forbear::Family::new("b").host("b.test"))
+        .build()
+        .unwrap();
+    let vendor = forbear::stack(&families).service(client.clone());
+    let all = (1..=20).map(|number| format!("http://a.test/{number}"));
+    let all = all.chain((1..=20).map(|number| format!("http://b.test/{number}")));
+    let get = |url: &String| {
+        count = client.in_flight().max(count);
+        http::Request::get(url).body(crate::Body::new())
+    };
+    let report = forbear::Sweep::new(vendor).concurrency(3).budget(secs(60)).run(all, get).await;
+    assert_eq!(counts(&report), (40, 0, 0), "{report}");
+    assert_eq!(count, 2, "a request is made when there is room for it");
 }
