@@ -28,7 +28,6 @@ pub(crate) fn urls(mock: &MockVendor, count: u32) -> impl Iterator<Item = String
     (1..=count).map(move |number| format!("{origin}/{number}"))
 }
 
-#[expect(clippy::ptr_arg, reason = "it is a sweep's closure over strings")]
 pub(crate) fn request(url: &String) -> Request<Body> {
     get(url)
 }
