@@ -38,7 +38,12 @@ impl Gates {
 
     fn families(&mut self, below: &Below) -> Option<&mut Snapshot> {
         if self.0.is_none() {
-            self.0 = below.get().copied().flatten().and_then(FamiliesId::families).map(|families| families.snapshot());
+            self.0 = below
+                .get()
+                .copied()
+                .flatten()
+                .and_then(FamiliesId::families)
+                .map(|families| families.snapshot());
         }
         let families = self.0.as_mut()?;
         families.refresh();
