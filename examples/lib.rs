@@ -8,7 +8,9 @@ pub mod compose;
 pub mod gateway_stack;
 pub mod hyper_tls;
 pub mod quickstart;
+pub mod refresh;
 pub mod reqwest_client;
+pub mod sweep;
 pub mod testing;
 pub mod tonic_channel;
 
@@ -45,6 +47,11 @@ struct ComingFrom;
 #[doc = include_str!("../docs/pacing.md")]
 struct Pacing;
 
+/// The guide's examples of background work hold.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/background.md")]
+struct Background;
+
 /// The guide's examples of reqwest hold.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reqwest.md")]
@@ -59,3 +66,8 @@ struct Hyper;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/tonic.md")]
 struct Tonic;
+
+/// The guide's example of stale answers holds.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/stale.md")]
+struct Stale;

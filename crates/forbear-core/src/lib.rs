@@ -18,6 +18,8 @@
 //! | [`work`] | when a key of a source is refreshed |
 //! | [`store`] | what outlives the process, or is shared: traits, and stores in memory |
 //! | [`health`] | what an operator is shown |
+//! | [`store`] | what outlives a process, and which of two truths holds |
+//! | [`work`] | what may happen to one key of refresh work |
 
 mod bounded;
 pub mod budget;

@@ -1,32 +1,82 @@
 //! Whose limit a request counts against, where a family's limits are per credential.
 
 use std::fmt;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 
 use http::Method;
+use siphasher::sip::SipHasher13;
 
-/// A part of a family with limits of its own, such as one credential. Known by a keyed hash alone: the key is drawn anew for
-/// every process, and what was hashed is in no memory, log or health of ours.
+/// A part of a family with limits of its own, such as one credential. Known by a keyed hash alone: the [key](PartitionKey) is
+/// drawn anew for every process, or is that of its store, and what was hashed is in no memory, log, file or health of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Partition(NonZeroU64);
+
+/// What a process hashes partitions with. A store keeps it, so that a part that cools is known again by the next process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct PartitionKey([u8; 16]);
+
+static KEY: OnceLock<PartitionKey> = OnceLock::new();
+
+impl PartitionKey {
+    /// The key that a store kept.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// For a store to keep.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// That of this process, drawn by the first who asks.
+    #[must_use]
+    pub fn of_process() -> Self {
+        *KEY.get_or_init(|| {
+            let drawn = RandomState::new();
+            let [one, other] = [0_u64, 1].map(|half| drawn.hash_one(half));
+            Self((u128::from(one) << 64 | u128::from(other)).to_le_bytes())
+        })
+    }
+
+    /// Makes this the key of the process. Whether it is: not where it has another already, of another store, or drawn because a
+    /// partition was named before.
+    #[must_use]
+    pub fn adopt(self) -> bool {
+        *KEY.get_or_init(|| self) == self
+    }
+
+    /// What is no secret is hashed with.
+    fn short(self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+}
+
+impl fmt::Debug for PartitionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PartitionKey(…)")
+    }
+}
 
 impl Partition {
     /// The partition of this credential, tenant or whatever a vendor counts by. Hashed at once.
     #[must_use]
     pub fn of(key: impl AsRef<[u8]>) -> Self {
-        Self::hash(key.as_ref())
+        Self::hash(b'k', key.as_ref())
     }
 
     /// The partition of one route of a family, by its path.
     pub(crate) fn of_route(path: &str) -> Self {
-        Self::hash(&('r', path))
+        Self::hash(b'r', path.as_bytes())
     }
 
     /// Who names itself so, within one process.
     pub(crate) fn of_caller(key: &[u8]) -> Self {
-        Self::hash(&('c', key))
+        Self::hash(b'c', key)
     }
 
     /// A method and a path as [`Signal`](crate::signal::Signal)s of a bucket are learned by: a segment that is a number or an
@@ -34,8 +84,9 @@ impl Partition {
     #[must_use]
     pub fn of_template(method: &Method, path: &str) -> Self {
         // On the way of every attempt, and no secret: a quick hash does.
-        static KEY: OnceLock<foldhash::quality::RandomState> = OnceLock::new();
-        let mut hasher = KEY.get_or_init(Default::default).build_hasher();
+        static QUICK: OnceLock<foldhash::quality::FixedState> = OnceLock::new();
+        let seeded = || foldhash::quality::FixedState::with_seed(PartitionKey::of_process().short());
+        let mut hasher = QUICK.get_or_init(seeded).build_hasher();
         hasher.write(method.as_str().as_bytes());
         for segment in path.as_bytes().split(|byte| *byte == b'/') {
             hasher.write_u8(b'/');
@@ -46,18 +97,34 @@ impl Partition {
 
     /// The bucket that a vendor calls `name`.
     pub(crate) fn of_bucket(name: &str) -> Self {
-        Self::hash(&('b', name))
+        Self::hash(b'b', name.as_bytes())
     }
 
     /// This part of what another counts by itself.
     #[must_use]
     pub fn within(self, credential: Option<Self>) -> Self {
-        credential.map_or(self, |credential| Self::hash(&('w', self.0, credential.0)))
+        let both = |credential: Self| u128::from(self.0.get()) << 64 | u128::from(credential.0.get());
+        credential.map_or(self, |credential| Self::hash(b'w', &both(credential).to_le_bytes()))
     }
 
-    fn hash(key: &(impl Hash + ?Sized)) -> Self {
-        static KEY: OnceLock<RandomState> = OnceLock::new();
-        Self::from_hash(KEY.get_or_init(RandomState::new).hash_one(key))
+    /// By an algorithm and in an order that are the same for every process with this key: a store keeps what comes of it.
+    fn hash(kind: u8, key: &[u8]) -> Self {
+        let mut hasher = SipHasher13::new_with_key(&PartitionKey::of_process().0);
+        hasher.write(key);
+        hasher.write(&[kind]);
+        Self::from_hash(hasher.finish())
+    }
+
+    /// The partition that a store [kept](Self::to_stored).
+    #[must_use]
+    pub fn from_stored(hash: u64) -> Self {
+        Self::from_hash(hash)
+    }
+
+    /// For a store to keep: of use to a process with the same [key](PartitionKey).
+    #[must_use]
+    pub const fn to_stored(self) -> u64 {
+        self.hashed()
     }
 
     /// The partition that [`hashed`](Self::hashed) gave this.
@@ -81,7 +148,7 @@ fn is_identifier(segment: &[u8]) -> bool {
     digits >= 4 || digits > 0 && hex()
 }
 
-/// Eight digits of the keyed hash, such as `3fa90b1c`: the same for one process's life.
+/// Eight digits of the keyed hash, such as `3fa90b1c`: the same for one process's life, or that of the store whose key it is.
 impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:08x}", self.hashed() >> 32)

@@ -18,7 +18,8 @@ thread_local! {
 pub(crate) fn look<T>(ready: impl FnOnce() -> T) -> (T, Option<FamiliesId>) {
     GATE.set(None);
     let polled = ready();
-    (polled, GATE.replace(None))
+    // Left there for who looks from further above.
+    (polled, GATE.get())
 }
 
 /// A gate of these families was made ready.

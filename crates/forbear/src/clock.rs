@@ -7,6 +7,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use forbear_core::time::Monotonic;
+#[cfg(feature = "refresh")]
+use forbear_core::work::Stamp;
 use tokio::task::coop;
 use tokio::time::{Instant, Sleep};
 
@@ -86,6 +88,19 @@ impl Alarm {
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn wall() -> SystemTime {
     SystemTime::now()
+}
+
+/// Now, by the wall clock, for what outlives the process. As far ahead of it as tokio's clock is of the monotonic one, which
+/// is where a test has paused that.
+#[cfg(feature = "refresh")]
+#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
+pub(crate) fn stamp() -> Stamp {
+    let (steady, ours, wall) = (std::time::Instant::now(), Instant::now().into_std(), wall());
+    let moved = match ours.checked_duration_since(steady) {
+        Some(ahead) => wall.checked_add(ahead),
+        None => wall.checked_sub(steady.saturating_duration_since(ours)),
+    };
+    Stamp::of(moved.unwrap_or(wall))
 }
 
 #[cfg(test)]

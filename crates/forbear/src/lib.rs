@@ -142,6 +142,8 @@
 //! | `reqwest` | no | `stack(..).reqwest(client)`, and the adapter `Reqwest` alone |
 //! | `reqwest-middleware` | no | `ForbearMiddleware`, a stack for reqwest-middleware; turns on `reqwest` and the three layers |
 //! | `tonic` | no | `stack(..).tonic(channel)`, for generated clients |
+//! | `refresh` | no | `Refresh`: background work that is due at some time, and skipped while its family cools |
+//! | `sweep` | no | `Sweep`: many items over one service, each done, deferred or failed; turns on `retry-after` and `cooldown` |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after`, `pacing` and `cooldown` are on.
@@ -163,6 +165,9 @@ pub mod retry_after;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub mod run;
 
+#[cfg(feature = "sweep")]
+pub mod sweep;
+
 #[cfg(feature = "axum")]
 pub mod axum;
 #[cfg(feature = "server")]
@@ -182,7 +187,10 @@ mod families;
 mod grpc_timeout;
 #[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 mod host;
+mod keeper;
 mod order;
+#[cfg(feature = "refresh")]
+pub mod refresh;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
 #[cfg(feature = "reqwest-middleware")]
@@ -211,12 +219,15 @@ pub use families::{Changes, Families, FamiliesBuilder, Strike};
 pub use forbear_core::dialect::{self, Dialect, InvalidDialect};
 pub use forbear_core::families::{Family, FamilyName, InvalidFamilies, Unknown};
 pub use forbear_core::gate::{GateSettings, Ladder, Operator, Priority, RefusalCause};
-pub use forbear_core::health::{FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth, PacingHealth};
+pub use forbear_core::health::{
+    FamilyHealth, Health, HealthPhase, LastSignal, OperatorHealth, PacingHealth, StoreHealth, StoreState,
+};
 pub use forbear_core::pacing::{Caller, Pacing, PacingCause, RetryQuota};
 pub use forbear_core::partition::Partition;
 pub use forbear_core::presets;
 pub use forbear_core::signal;
 pub use forbear_core::signal::{Class, Delay, Evidence, Reason, Scope};
+pub use forbear_core::store::{CooldownStore, MemoryCooldowns, StoreError, StoreFault};
 pub use forbear_core::url::RedactedUrl;
 
 #[cfg(feature = "reqwest")]
@@ -232,6 +243,8 @@ pub use cooldown::{FamilyCooldownLayer, FamilyCooldownService};
 pub use inbound::{InboundBudgetLayer, InboundBudgetService};
 #[cfg(feature = "pacing")]
 pub use pacing::{Paced, PacingLayer, PacingService};
+#[cfg(feature = "refresh")]
+pub use refresh::{InvalidRefresh, MemoryWorkStore, Refresh, Source};
 #[cfg(feature = "server")]
 pub use refusal::{Refusal, RefusalResponseLayer, RefusalResponseService};
 #[cfg(feature = "retry-after")]
@@ -250,6 +263,8 @@ pub use stack::StaleStack;
 pub use stack::{Stack, Stacked, stack};
 #[cfg(feature = "stale")]
 pub use stale::{StaleLayer, StaleService};
+#[cfg(feature = "sweep")]
+pub use sweep::Sweep;
 #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
 pub use vendor::Vendor;
 

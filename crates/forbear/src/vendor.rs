@@ -6,7 +6,7 @@ use http_body::Body;
 use tower_service::Service;
 
 use crate::body::{BoxError, Peeked, Replay};
-use crate::{Error, Paced, Stacked};
+use crate::{Error, Families, Paced, Stacked};
 
 /// A client `C` with all layers around it: a [`Service`](https://docs.rs/tower-service/0.3/tower_service/trait.Service.html), and [`Vendor::send`] for who does not want to know about
 /// services. Clones share the families and what is remembered, each calls a clone of the client; so a program keeps one
@@ -41,6 +41,11 @@ pub struct Vendor<C>(Stacked<C>);
 impl<C> Vendor<C> {
     pub(crate) const fn new(stacked: Stacked<C>) -> Self {
         Self(stacked)
+    }
+
+    /// The families that it asks.
+    pub fn families(&self) -> Families {
+        self.0.inner().inner().families()
     }
 
     /// The layers and the client, as the service they are.

@@ -29,8 +29,8 @@ impl Rests for Member {
     }
 }
 
-fn member(name: &str, listeners: &Arc<Listeners>) -> Arc<Member> {
-    let gate = Gate::automatic(name, listeners);
+fn member(name: &str, shared: bool, listeners: &Arc<Listeners>) -> Arc<Member> {
+    let gate = Gate::automatic(name, shared, listeners);
     Arc::new(Member {
         gate,
         dialect: Dialect::standard(),
@@ -43,7 +43,7 @@ fn member(name: &str, listeners: &Arc<Listeners>) -> Arc<Member> {
 impl Automatic {
     /// None yet; the events of those to come are told to `listeners`.
     pub(super) fn new(listeners: &Arc<Listeners>) -> Self {
-        Self { hosts: Bounded::new(member(OVERFLOW, listeners)), listeners: Arc::clone(listeners) }
+        Self { hosts: Bounded::new(member(OVERFLOW, true, listeners)), listeners: Arc::clone(listeners) }
     }
 
     /// The family of this name, where it has state; the shared one only where hosts are in it.
@@ -60,7 +60,7 @@ impl Automatic {
     /// The family of `host`, made where it has none. Where there are as many as allowed, idle ones make room; an
     /// active cool-down is never dropped: the host goes to the shared family instead, and is counted.
     pub(super) fn make(&self, host: &str, now: Monotonic) -> Arc<Member> {
-        self.hosts.make(host, now, || member(host, &self.listeners))
+        self.hosts.make(host, now, || member(host, false, &self.listeners))
     }
 
     /// The family of `host`, which is not automatic any more.

@@ -25,6 +25,12 @@ impl InvalidFamilies {
         Self { family: family.to_owned(), problem: problem.into() }
     }
 
+    /// Something that is no family's.
+    #[must_use]
+    pub fn of_all(problem: impl Into<String>) -> Self {
+        Self::new("", problem)
+    }
+
     /// The family it was found at; empty where it is about a URL that has none.
     #[must_use]
     pub fn family(&self) -> &str {

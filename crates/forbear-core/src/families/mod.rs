@@ -13,5 +13,5 @@ mod table;
 pub use builder::{FamiliesBuilder, InvalidFamilies};
 pub use check::AUTOMATIC;
 pub use family::{Family, FamilyName, Unknown};
-pub use registry::{Families, FamiliesId, Found, Snapshot};
+pub use registry::{Families, FamiliesId, Found, Restored, Snapshot};
 pub use table::Member;

@@ -1,6 +1,7 @@
 //! The families of a program, which may change while traffic flows.
 
-use std::sync::{Arc, PoisonError};
+use std::any::Any;
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use http::Uri;
 
@@ -16,8 +17,10 @@ use super::automatic::Automatic;
 use super::builder::{FamiliesBuilder, InvalidFamilies};
 use super::family::{Family, FamilyName};
 use super::table::{Member, Table};
+pub use restore::Restored;
 
 mod hand_over;
+mod restore;
 #[cfg(test)]
 mod tests;
 
@@ -57,6 +60,8 @@ struct Registry {
     table: RwLock<Arc<Table>>,
     /// What the table is made of. Whoever changes the families holds this.
     defined: Mutex<FamiliesBuilder>,
+    /// What ends with the families.
+    companion: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Where a request belongs.
@@ -94,6 +99,7 @@ impl Families {
             version: AtomicU64::new(table.version),
             table: RwLock::new(Arc::new(table)),
             defined: Mutex::new(defined),
+            companion: OnceLock::new(),
         })))
     }
 
@@ -199,6 +205,17 @@ impl Families {
         self.0.table().members.iter().cloned().chain(automatic).collect()
     }
 
+    /// Gives them something that is dropped with them, such as what keeps them in a store. False where they have it already.
+    pub fn accompany(&self, companion: Arc<dyn Any + Send + Sync>) -> bool {
+        self.0.companion.set(companion).is_ok()
+    }
+
+    /// What was [given](Self::accompany), where it is of this type.
+    #[must_use]
+    pub fn companion<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.0.companion.get()?.downcast_ref()
+    }
+
     /// Ends every wait: each caller is refused, and whoever would have to wait later is refused at once. What needs no
     /// wait goes on. How many waited; `None` where this was called before.
     #[must_use]
@@ -263,6 +280,12 @@ impl Snapshot {
         FamiliesId(self.registry.id)
     }
 
+    /// The families that it is of.
+    #[must_use]
+    pub fn families(&self) -> Families {
+        Families(Arc::clone(&self.registry))
+    }
+
     /// Whether everything is only observed.
     #[must_use]
     #[inline]
@@ -292,6 +315,12 @@ impl Snapshot {
 }
 
 impl FamiliesId {
+    /// The families of this name, where they are still there.
+    #[must_use]
+    pub fn families(self) -> Option<Families> {
+        REGISTRIES.find(self.0).map(Families)
+    }
+
     /// A gate to wait at for a moment, and for no family: always open. `None` where the families are gone.
     #[must_use]
     pub fn waiting_room(self) -> Option<Arc<Gate>> {

@@ -140,7 +140,8 @@ impl Gate {
     ) -> Option<Observed> {
         let Outcome::Bad(_, path) = outcome else { return None };
         let label = format!("route {}", clean(path, 64));
-        let apart = self.partition_named(Partition::of_route(path), label.trim_end(), now);
+        // It is apart for as long as its family remembers the route, which is this process's life.
+        let apart = self.partition_unkept(Partition::of_route(path), label.trim_end(), now);
         let mut observed = apart.observe(&apart.foreign(ticket.sent), outcome, now);
         observed.apart = Some(apart);
         Some(observed)

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use crate::living::{Id, Living};
 use crate::pacing::Pacer;
+use crate::partition::Partition;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, of_the_process};
 use crate::time::Monotonic;
@@ -13,6 +14,7 @@ use super::ask::Ask;
 use super::buckets::Buckets;
 use super::decision::{Decision, Refusal, RefusalCause};
 use super::event::{Effect, Event, Observed, Outcome};
+use super::kept::Kept;
 use super::listen::Listeners;
 use super::partitions::Partitions;
 use super::pause::Pause;
@@ -39,6 +41,8 @@ pub struct Gate {
     name: Arc<str>,
     /// Which part of the family it is for.
     pub(super) label: Option<Box<str>>,
+    /// What it is known by in a store.
+    pub(super) kept: Kept,
     listeners: Option<Arc<Listeners>>,
     pub(super) partitions: OnceLock<Box<Partitions>>,
     pub(super) buckets: Buckets,
@@ -83,23 +87,29 @@ impl Gate {
         // One without a name is no family's.
         let family = listeners.as_ref().filter(|_| !name.is_empty());
         let account = family.map(|listeners| listeners.accounts().of(&name));
-        Self::make(name, None, settings, (listeners, account), Pause::new())
+        let kept = if account.is_some() { Kept::Registered } else { Kept::No };
+        Self::make((name, None, kept), settings, (listeners, account), Pause::new())
     }
 
-    /// The gate of the automatic family `name`; its events are told to `listeners`.
-    pub(crate) fn automatic(name: &str, listeners: &Arc<Listeners>) -> Arc<Self> {
+    /// The gate of the automatic family `name`; its events are told to `listeners`. `shared` where it is not that of one host.
+    pub(crate) fn automatic(name: &str, shared: bool, listeners: &Arc<Listeners>) -> Arc<Self> {
         let account = listeners.accounts().automatic();
         let settings = Arc::new(GateSettings::automatic());
-        Self::make(name.into(), None, settings, (Some(Arc::clone(listeners)), Some(account)), Pause::new())
+        let kept = if shared { Kept::No } else { Kept::Automatic };
+        let reports = (Some(Arc::clone(listeners)), Some(account));
+        Self::make((name.into(), None, kept), settings, reports, Pause::new())
     }
 
-    /// The gate of a part of `family`: the same name, numbers, pause, listeners and account.
-    pub(super) fn part_of(family: &Self, label: &str) -> Arc<Self> {
+    /// The gate of a part of `family`: the same name, numbers, pause, listeners and account. No `part` where it is shared by
+    /// many.
+    pub(super) fn part_of(family: &Self, part: Option<Partition>, label: &str) -> Arc<Self> {
         let state = family.lock();
         let (settings, pause) = (Arc::clone(&state.settings), state.pause.of_part());
         drop(state);
         let reports = (family.listeners.clone(), family.account.clone());
-        let part = Self::make(Arc::clone(&family.name), Some(label.into()), settings, reports, pause);
+        let kept = part.map_or(Kept::No, |part| family.kept.part(part));
+        let name = (Arc::clone(&family.name), Some(label.into()), kept);
+        let part = Self::make(name, settings, reports, pause);
         if let Some(pacer) = family.pacer.get() {
             let _ = part.pacer.set(Arc::clone(pacer));
         }
@@ -107,8 +117,7 @@ impl Gate {
     }
 
     fn make(
-        name: Arc<str>,
-        label: Option<Box<str>>,
+        (name, label, kept): (Arc<str>, Option<Box<str>>, Kept),
         settings: Arc<GateSettings>,
         (listeners, account): (Option<Arc<Listeners>>, Option<Arc<Account>>),
         pause: Pause,
@@ -117,6 +126,7 @@ impl Gate {
             id,
             name,
             label,
+            kept,
             listeners,
             partitions: OnceLock::new(),
             buckets: Buckets::default(),
@@ -127,6 +137,12 @@ impl Gate {
             state: Mutex::new(State::new(id, settings, pause)),
             shards: Mutex::new(Vec::new()),
         })
+    }
+
+    /// Itself, for who holds it for longer.
+    #[must_use]
+    pub fn held(&self) -> Option<Arc<Self>> {
+        GATES.find(self.id)
     }
 
     /// The name of the family it belongs to.
@@ -306,7 +322,9 @@ impl Gate {
     /// Runs `with` under the lock, publishes what the happy path reads, and wakes whom it concerns after it.
     pub(super) fn with<T>(&self, with: impl FnOnce(&mut State) -> T) -> (T, Vec<Event>) {
         let mut state = self.lock();
+        let before = self.is_watched().then(|| state.mark());
         let answer = with(&mut state);
+        let moved = before.is_some_and(|before| before != state.mark());
         let open = matches!(state.phase, Phase::Open) && !state.pause.is_on();
         let word = word(open, state.epoch, state.generation);
         // Written under the lock alone.
@@ -320,6 +338,9 @@ impl Gate {
         wake(wakers, spent);
         if closed {
             self.empty_pacing();
+        }
+        if moved {
+            self.tell_watchers();
         }
         (answer, events)
     }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
 use crate::sync::RwLock;
-use crate::sync::atomic::AtomicBool;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 use super::account::Accounts;
 use super::engine::Gate;
@@ -14,6 +14,7 @@ use super::event::Event;
 use super::totals::Totals;
 
 type Listener = Arc<dyn Fn(&Gate, &Event) + Send + Sync>;
+type Watcher = Arc<dyn Fn(&Gate) + Send + Sync>;
 
 /// Names a listener, to [forget](Listeners::forget) it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct Listeners {
     accounts: Accounts,
     /// Whether nobody waits any more.
     pub(super) shutdown: AtomicBool,
+    watched: AtomicBool,
+    watcher: RwLock<Option<Watcher>>,
 }
 
 impl Listeners {
@@ -55,6 +58,33 @@ impl Listeners {
         // It is somebody else's code that goes, so not under the lock.
         drop(all);
         drop(forgotten);
+    }
+
+    /// Calls `watcher` with every gate of which a store would have to know more than before; under no lock of a gate. One
+    /// that came before is told nothing more.
+    pub fn watch(&self, watcher: impl Fn(&Gate) + Send + Sync + 'static) {
+        let before = self.watcher.write().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(watcher));
+        self.watched.store(true, Ordering::Release);
+        drop(before);
+    }
+
+    /// Nobody is told any more what a store would have to know.
+    pub fn unwatch(&self) {
+        self.watched.store(false, Ordering::Release);
+        let gone = self.watcher.write().unwrap_or_else(PoisonError::into_inner).take();
+        drop(gone);
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::Acquire)
+    }
+
+    pub(super) fn tell_watchers(&self, gate: &Gate) {
+        let watcher = self.watcher.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(watcher) = watcher {
+            // It is the keeper's, and has no word for it where it panics: the next change is told again.
+            let _ = catch_unwind(AssertUnwindSafe(|| watcher(gate)));
+        }
     }
 
     fn all(&self) -> Vec<Listener> {

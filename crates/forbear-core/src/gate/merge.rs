@@ -8,6 +8,7 @@ use crate::time::Monotonic;
 use super::decision::Struck;
 use super::engine::Gate;
 use super::event::Event;
+use super::operator::{Act, Acted, Operator};
 use super::state::{Cooldown, Phase, State};
 
 /// A gate's standing as it travels between replicas and to disk. Only remaining time travels, never a wall clock.
@@ -27,7 +28,16 @@ pub struct Transition {
     pub pace: Option<f64>,
     /// What closed the gate.
     pub struck: Option<Arc<Struck>>,
+    /// The operator to whom the deadline is due, where it is not the vendor.
+    pub by: Option<Operator>,
+    /// Whether it is called freely. One that is not and does not cool any more is to be probed.
+    pub open: bool,
+    /// How long nobody knew of it after its cool-down: time that lowers the level, too. Zero but for what a store held.
+    pub quiet: Duration,
 }
+
+/// An operator may close a gate for longer than a vendor may ask, but not for more than this where it is taken over.
+const BY_OPERATOR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// What a merged transition changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +64,9 @@ impl Gate {
             remaining: state.cooldown.until.since(now),
             pace: state.pace,
             struck: state.cooldown.struck.clone(),
+            by: state.cooldown.by.as_ref().map(|acted| acted.by.clone()),
+            open: matches!(state.phase, Phase::Open),
+            quiet: Duration::ZERO,
         }
     }
 
@@ -69,13 +82,17 @@ impl Gate {
 
 impl State {
     fn merge(&mut self, other: &Transition, now: Monotonic) -> Merged {
-        let until = now.after(other.remaining.min(other.length).min(self.settings.max_advertised));
+        let longest = other.by.as_ref().map_or(self.settings.max_advertised, |_| BY_OPERATOR);
+        let until = now.after(other.remaining.min(other.length).min(longest));
         let running = matches!(self.phase, Phase::Cooling);
         let cleared = other.epoch > self.epoch && other.length.is_zero();
         if (other.epoch, other.generation) > (self.epoch, self.generation) {
-            let until =
-                if running && other.epoch == self.epoch { until.max(self.cooldown.until) } else { until };
-            self.take(other, until, now);
+            let until = match () {
+                () if running && other.epoch == self.epoch => until.max(self.cooldown.until),
+                () if other.remaining.is_zero() => now.before(other.quiet),
+                () => until,
+            };
+            self.take(other, (until, longest), now);
             if cleared && !matches!(self.phase, Phase::Open) {
                 self.begin_recovery(now);
             }
@@ -88,12 +105,12 @@ impl State {
         Merged::Extended
     }
 
-    fn take(&mut self, other: &Transition, until: Monotonic, now: Monotonic) {
+    fn take(&mut self, other: &Transition, (until, longest): (Monotonic, Duration), now: Monotonic) {
         (self.epoch, self.generation) = (other.epoch, other.generation);
         self.counted = 0;
         self.set_level(other.level);
         self.pace = other.pace.filter(|pace| pace.is_normal() && *pace > 0.0);
-        let length = other.length.min(self.settings.max_advertised).max(until.since(now));
+        let length = other.length.min(longest).max(until.since(now));
         let from = until.before(length);
         // The other's clock has another origin: here the signal is as old as the cool-down that it began.
         let here = |struck: &Arc<Struck>| Arc::new(Struck { at: from, ..Struck::clone(struck) });
@@ -102,8 +119,11 @@ impl State {
             until,
             advertised: other.struck.as_ref().is_some_and(|struck| struck.signal.delay.is_some()),
             struck: other.struck.as_ref().map(here),
-            by: None,
+            by: other.by.clone().map(|by| Arc::new(Acted { act: Act::Cool(length), by, at: from })),
         };
+        if self.cooldown.by.is_some() {
+            self.acted.clone_from(&self.cooldown.by);
+        }
         self.since = now;
         self.unserved_since = self.unserved_since.or((until > now).then_some(from));
         self.lease = None;
@@ -114,7 +134,9 @@ impl State {
         if until > now {
             self.phase = Phase::Cooling;
             self.queue.lull_all();
-        } else if matches!(self.phase, Phase::Cooling | Phase::Probing) {
+        } else if matches!(self.phase, Phase::Cooling | Phase::Probing)
+            || (matches!(self.phase, Phase::Open) && !other.open)
+        {
             self.phase = Phase::Probing;
         }
         self.wake_all(now);

@@ -22,6 +22,7 @@ mod decision;
 mod engine;
 mod event;
 mod inherit;
+mod kept;
 mod ladder;
 mod learned;
 mod listen;

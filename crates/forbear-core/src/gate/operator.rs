@@ -140,7 +140,7 @@ impl Gate {
     }
 
     /// The pause that the parts share changed: who waits for one looks again, and so does the happy path.
-    fn tell_parts(&self, now: Monotonic) {
+    pub(super) fn tell_parts(&self, now: Monotonic) {
         for part in self.partitions() {
             let _ = part.with(|state| state.wake_all(now));
         }

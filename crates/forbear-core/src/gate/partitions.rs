@@ -47,10 +47,24 @@ impl Gate {
     }
 
     /// The same; `label` is what it is called where it is made.
-    pub(super) fn partition_named(&self, partition: Partition, label: &str, now: Monotonic) -> Arc<Self> {
-        let part = |label: &str| Self::part_of(self, label);
-        let partitions = self.partitions.get_or_init(|| Box::new(Bounded::new(part(OVERFLOW))));
-        partitions.make(&partition, now, || part(label))
+    pub(crate) fn partition_named(&self, partition: Partition, label: &str, now: Monotonic) -> Arc<Self> {
+        self.partition_made(partition, (Some(partition), label), now)
+    }
+
+    /// The same; no store knows of it.
+    pub(super) fn partition_unkept(&self, partition: Partition, label: &str, now: Monotonic) -> Arc<Self> {
+        self.partition_made(partition, (None, label), now)
+    }
+
+    fn partition_made(
+        &self,
+        partition: Partition,
+        (kept, label): (Option<Partition>, &str),
+        now: Monotonic,
+    ) -> Arc<Self> {
+        let shared = || Box::new(Bounded::new(Self::part_of(self, None, OVERFLOW)));
+        let partitions = self.partitions.get_or_init(shared);
+        partitions.make(&partition, now, || Self::part_of(self, kept, label))
     }
 
     /// The gates of all parts that have one.

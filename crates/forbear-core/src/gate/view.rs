@@ -96,6 +96,12 @@ impl Gate {
         (View { attempts: self.served(0, now).total, ..view }, events)
     }
 
+    /// Whether an operator paused its family. Looks and changes nothing; an open one costs an atomic load.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        !self.is_open() && self.lock().pause.is_on()
+    }
+
     /// How closed it is at `now`. Looks and changes nothing; an open one costs an atomic load.
     #[must_use]
     pub fn closed(&self, now: Monotonic) -> Closed {

@@ -13,6 +13,9 @@ impl fmt::Display for Health {
         if self.shadow {
             f.write_str("shadow mode: nothing is refused\n")?;
         }
+        for store in self.stores.iter().filter(|store| store.is_worth_a_line()) {
+            writeln!(f, "{store}")?;
+        }
         let name = |family: &FamilyHealth| match &family.partition {
             Some(partition) => format!("{}/{partition}", family.family),
             None => family.family.to_string(),

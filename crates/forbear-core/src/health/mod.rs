@@ -3,6 +3,7 @@
 mod display;
 mod pacing;
 mod short;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use crate::time::Monotonic;
 
 pub use pacing::PacingHealth;
 pub use short::Short;
+pub use store::{StoreHealth, StoreState};
 
 /// A snapshot of all families. Its [`Display`](std::fmt::Display) is a line per family:
 ///
@@ -43,6 +45,9 @@ pub struct Health {
     pub shadow: bool,
     /// Nobody waits any more: who would have to is refused.
     pub shutting_down: bool,
+    /// What keeps this beyond the process, where something does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stores: Vec<StoreHealth>,
 }
 
 /// Where one family stands.
@@ -228,6 +233,7 @@ impl Health {
             unknown: families.unknown(),
             shadow: families.shadows(),
             shutting_down: families.shuts_down(),
+            stores: Vec::new(),
         };
         (health, events)
     }

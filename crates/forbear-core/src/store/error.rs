@@ -1,13 +1,14 @@
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 /// A store that did not do what it was asked for. Nothing was changed, unless [`StoreError::fault`] is
 /// [`TimedOut`](StoreFault::TimedOut) or [`Unavailable`](StoreFault::Unavailable): then nobody knows.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct StoreError {
     fault: StoreFault,
     doing: &'static str,
-    source: Option<Box<dyn Error + Send + Sync>>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 /// What is wrong with a store.
@@ -24,13 +25,26 @@ pub enum StoreFault {
     Full,
     /// It was closed.
     Closed,
+    /// What it held is gone, and it begins anew: who knows more is to tell it again.
+    Lost,
+    /// There is none.
+    Missing,
 }
 
 impl StoreFault {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Unavailable, Self::TimedOut, Self::Corrupt, Self::Full, Self::Closed];
+    pub const ALL: [Self; 7] = [
+        Self::Unavailable,
+        Self::TimedOut,
+        Self::Corrupt,
+        Self::Full,
+        Self::Closed,
+        Self::Lost,
+        Self::Missing,
+    ];
 
-    /// The same as a word, for metrics and health: `unavailable`, `timed-out`, `corrupt`, `full`, `closed`.
+    /// The same as a word, for metrics and health: `unavailable`, `timed-out`, `corrupt`, `full`, `closed`, `lost`,
+    /// `missing`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,6 +53,8 @@ impl StoreFault {
             Self::Corrupt => "corrupt",
             Self::Full => "full",
             Self::Closed => "closed",
+            Self::Lost => "lost",
+            Self::Missing => "missing",
         }
     }
 }
@@ -53,7 +69,13 @@ impl StoreError {
     /// The same, with what caused it.
     #[must_use]
     pub fn because(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { source: Some(source.into()), ..self }
+        Self { source: Some(Arc::from(source.into())), ..self }
+    }
+
+    /// What an operator is told in a few words: what lies below it, where that is known, else what is wrong.
+    #[must_use]
+    pub fn cause(&self) -> String {
+        self.source.as_ref().map_or_else(|| self.fault.as_str().to_owned(), ToString::to_string)
     }
 
     /// What is wrong.
@@ -77,6 +99,8 @@ impl fmt::Display for StoreError {
             StoreFault::Corrupt => "the store holds what cannot be read",
             StoreFault::Full => "the store has no room; give it more, or demand less",
             StoreFault::Closed => "the store is closed",
+            StoreFault::Lost => "the store lost what it held, and begins anew",
+            StoreFault::Missing => "there is no store; give one to the builder",
         };
         write!(f, "could not {}: {why}", self.doing)
     }

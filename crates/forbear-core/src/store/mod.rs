@@ -1,16 +1,23 @@
 //! What outlives the process, or is shared: the traits of stores, and stores in memory.
 //!
 //! A store is never on the way of a call. What it keeps is decided elsewhere, by pure functions that every store applies
-//! in the same way: refresh work by [`work`](crate::work).
+//! in the same way: refresh work by [`work`](crate::work), cool-downs by [`CooldownRecord`].
 //!
 //! | store | keeps | in memory |
 //! |---|---|---|
+//! | [`CooldownStore`] | where families stand, for the next process and for others | [`MemoryCooldowns`] |
 //! | [`WorkStore`] | refresh work: who wants which key, when it is due, who runs it | [`MemoryWorkStore`] |
 
+mod cooldowns;
 mod error;
 mod memory;
+mod shared;
 mod work;
 
+pub use cooldowns::{
+    Absorbed, CooldownEntry, CooldownKey, CooldownRecord, CooldownStore, Loaded, MemoryCooldowns, Part,
+    Pause, struck_from_json, struck_to_json,
+};
 pub use error::{StoreError, StoreFault};
 pub use memory::MemoryWorkStore;
 pub use work::{Claims, Finish, Held, Kept, Rows, WorkStore};

@@ -43,6 +43,12 @@ impl Stamp {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
+    /// `self - duration`, whole milliseconds, at least [`Stamp::EPOCH`].
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+
     /// The time from `earlier` to `self`; zero where `earlier` is the later one.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {

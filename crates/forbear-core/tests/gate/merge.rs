@@ -17,6 +17,9 @@ fn transition(epoch: u32, generation: u32, level: u8, length: u64, remaining: u6
         remaining: secs(remaining),
         pace: None,
         struck: None,
+        by: None,
+        open: true,
+        quiet: Duration::ZERO,
     }
 }
 
@@ -174,4 +177,39 @@ fn who_waits_for_a_cooldown_that_was_replaced_is_served() {
     let _ = gate.merge(&transition(1, 2, 1, 1, 0), at(2.0));
     assert!(waiting.stirs(at(2.0)));
     assert!(waiting.granted(at(2.0)).is_some());
+}
+
+/// What a store kept of a family that was not probed since.
+#[test]
+fn one_that_was_closed_and_does_not_cool_any_more_is_probed() {
+    let closed = || Transition { open: false, ..transition(0, 3, 2, 60, 0) };
+    let fresh = gate();
+    let _ = fresh.merge(&closed(), at(100.0));
+    assert_eq!(phase(&fresh, at(100.0)), Phase::Probing);
+    let probe = go(&fresh, at(100.0));
+    let _ = refused(&fresh, at(100.0));
+    let _ = good(&fresh, &probe, at(100.1));
+    assert_eq!(phase(&fresh, at(100.1)), Phase::Recovering);
+    let open = gate();
+    let _ = open.merge(&transition(0, 3, 2, 60, 0), at(100.0));
+    assert_eq!((phase(&open, at(100.0)), view(&open, at(100.0)).level), (Phase::Open, 2));
+}
+
+#[test]
+fn the_quiet_time_that_a_store_tells_lowers_the_level() {
+    let gate = gate();
+    let quiet = Transition { quiet: secs(250), ..transition(0, 3, 5, 60, 0) };
+    let _ = gate.merge(&quiet, at(1_000.0));
+    assert_eq!(view(&gate, at(1_000.0)).level, 3);
+    assert_eq!(view(&gate, at(1_111.0)).level, 2);
+}
+
+#[test]
+fn an_operators_deadline_travels_with_its_operator_and_is_longer_than_a_vendors_may_be() {
+    let (gate, other) = (gate(), gate());
+    let _ = gate.cool(secs(10 * 86_400), operator(), at(0.0));
+    let _ = other.merge(&gate.transition(at(5.0)), at(5.0));
+    let shown = view(&other, at(5.0));
+    assert!(shown.by_operator && shown.until == Some(at(10.0 * 86_400.0)));
+    assert_eq!(shown.acted.map(|acted| acted.by.clone()), Some(operator()));
 }

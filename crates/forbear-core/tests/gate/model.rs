@@ -163,8 +163,18 @@ impl Pair {
                 let epoch = self.reference.epoch + epochs;
                 let generation = self.reference.generation.saturating_add_signed(generations);
                 let (length, remaining) = (secs(length), secs(remaining));
-                let other =
-                    Transition { epoch, generation, level, length, remaining, pace: None, struck: None };
+                let other = Transition {
+                    epoch,
+                    generation,
+                    level,
+                    length,
+                    remaining,
+                    pace: None,
+                    struck: None,
+                    by: None,
+                    open: true,
+                    quiet: Duration::ZERO,
+                };
                 let _ = self.gate.merge(&other, self.now);
                 self.reference.merge((epoch, generation), level, length, remaining, self.now);
             }

@@ -1,3 +1,4 @@
 //! What every store must do, as tests for who writes one.
 
+pub mod cooldowns;
 pub mod work;

@@ -34,7 +34,7 @@ pub(super) struct Spending {
     entering: bool,
     /// An attempt met a signal, which lies in [`LAST_SIGNAL`].
     saw: bool,
-    /// It is an inbound request's: the logical requests inside it are many, and only share its deadline.
+    /// It is an inbound request's, or a sweep's: the logical requests inside it are many, and only share its deadline.
     shared: bool,
 }
 
@@ -89,8 +89,9 @@ impl Scope {
         scope
     }
 
-    /// The deadline that all logical requests of one inbound request share. None of them is known to be the same one.
-    #[cfg(feature = "server")]
+    /// The deadline that all logical requests of one inbound request, or of one sweep, share. None of them is known to be
+    /// the same one.
+    #[cfg(any(feature = "server", feature = "sweep"))]
     pub(crate) fn shared(entered: Monotonic, budget: Budget) -> Self {
         let mut scope = Self::entered_at(entered, budget);
         scope.spending.shared = true;

@@ -19,6 +19,10 @@ pub struct BudgetService<S> {
 }
 
 impl<S> BudgetService<S> {
+    pub(crate) const fn inner(&self) -> &S {
+        &self.inner
+    }
+
     pub(super) const fn new(inner: S, layer: BudgetLayer) -> Self {
         Self { inner, layer }
     }

@@ -103,7 +103,7 @@ impl BudgetExhausted {
         self.known_retry_at().map(|at| at.since(clock::now()))
     }
 
-    fn known_retry_at(&self) -> Option<Monotonic> {
+    pub(crate) fn known_retry_at(&self) -> Option<Monotonic> {
         self.0.refused.as_ref().and_then(|refused| refused.retry_at)
     }
 

@@ -37,6 +37,10 @@ impl PacingRefused {
         }))
     }
 
+    pub(crate) fn known_retry_at(&self) -> Option<Monotonic> {
+        self.0.retry_at
+    }
+
     /// The family that is paced.
     #[must_use]
     pub fn family(&self) -> &str {

@@ -11,8 +11,10 @@ use forbear_core::signal::Class;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Families;
+use crate::keeper::Keeper;
 
 mod pacing;
+mod store;
 
 /// Publishes counters and gauges through the `metrics` facade. See [`Families::metrics`].
 #[derive(Debug)]
@@ -51,7 +53,7 @@ impl Families {
 
 impl Metrics {
     /// Copies all numbers to the recorder: 29 series for each registered family, the same for all automatic ones
-    /// together, ten more for each that is paced or was, and three more. As [`Families::health`], it makes the changes that time brings, and tells them.
+    /// together, ten more for each that is paced or was, three more, and four where there is a [store](crate::FamiliesBuilder::store). As [`Families::health`], it makes the changes that time brings, and tells them.
     pub fn publish(&self) {
         describe();
         let health = self.families.health();
@@ -77,6 +79,9 @@ impl Metrics {
         counter!("forbear_overflows_total").absolute(health.overflows);
         counter!("forbear_unknown_total").absolute(health.unknown);
         gauge!("forbear_shadow").set(if health.shadow { 1.0 } else { 0.0 });
+        if let Some(keeper) = Keeper::of(&self.families.0) {
+            store::publish(keeper);
+        }
     }
 
     /// Publishes now, and then every so often, for ever: for a task of the program's own.
@@ -141,6 +146,7 @@ fn number(count: usize) -> f64 {
 /// Each time, since a recorder may be installed later; it costs little beside the rest.
 fn describe() {
     pacing::describe();
+    store::describe();
     describe_counter!("forbear_attempts_total", "Attempts that a gate let through.");
     describe_counter!("forbear_signals_total", "Answers that said something about a limit.");
     describe_counter!("forbear_strikes_total", "Signals that began a cool-down.");

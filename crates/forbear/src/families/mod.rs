@@ -1,6 +1,10 @@
+use std::sync::Arc;
+
 use forbear_core::families::{self as core, Family, InvalidFamilies, Unknown};
 use forbear_core::health::Health;
+use forbear_core::store::CooldownStore;
 
+use crate::keeper::Keeper;
 use crate::{clock, events};
 
 mod changes;
@@ -9,6 +13,7 @@ mod listen;
 mod metrics;
 mod operator;
 mod shutdown;
+mod store;
 
 pub use changes::Changes;
 pub use listen::Strike;
@@ -22,7 +27,10 @@ pub struct Families(pub(crate) core::Families);
 /// Collects families. See [`Families::builder`].
 #[derive(Debug, Clone, Default)]
 #[must_use = "call `build` to get the families"]
-pub struct FamiliesBuilder(core::FamiliesBuilder);
+pub struct FamiliesBuilder {
+    families: core::FamiliesBuilder,
+    store: Option<Arc<dyn CooldownStore>>,
+}
 
 impl Families {
     /// Begins a set of families.
@@ -55,7 +63,9 @@ impl Families {
     /// # Errors
     /// As [`FamiliesBuilder::build`]; also where a family of this name is there already. Then nothing changes.
     pub fn register(&self, family: Family) -> Result<(), InvalidFamilies> {
-        self.0.register(family, clock::now())
+        self.0.register(family, clock::now())?;
+        self.look_again();
+        Ok(())
     }
 
     /// Gives the family of this name other hosts, settings or another dialect. Where it stands it keeps standing: a
@@ -64,7 +74,9 @@ impl Families {
     /// # Errors
     /// As [`FamiliesBuilder::build`]; also where no family has this name. Then nothing changes.
     pub fn replace(&self, family: Family) -> Result<(), InvalidFamilies> {
-        self.0.replace(family, clock::now())
+        self.0.replace(family, clock::now())?;
+        self.look_again();
+        Ok(())
     }
 
     /// Removes a family: from now on its hosts are unknown. Callers that wait for it go on waiting, and then meet what
@@ -84,24 +96,34 @@ impl Families {
     /// # Errors
     /// As [`FamiliesBuilder::build`]. Then nothing changes.
     pub fn set(&self, families: impl IntoIterator<Item = Family>) -> Result<(), InvalidFamilies> {
-        self.0.set(families, clock::now())
+        self.0.set(families, clock::now())?;
+        self.look_again();
+        Ok(())
     }
 
     /// Where all families stand now.
     #[must_use]
     pub fn health(&self) -> Health {
-        let (health, news) = Health::of(&self.0, clock::now());
+        let (mut health, news) = Health::of(&self.0, clock::now());
+        health.stores.extend(Keeper::of(&self.0).map(Keeper::health));
         for (gate, event) in news {
             events::emit(&gate, &[event]);
         }
         health
+    }
+
+    /// There may be families that the store knows of.
+    fn look_again(&self) {
+        if let Some(keeper) = Keeper::of(&self.0) {
+            keeper.look_again();
+        }
     }
 }
 
 impl FamiliesBuilder {
     /// Adds a family.
     pub fn family(self, family: Family) -> Self {
-        Self(self.0.family(family))
+        Self { families: self.families.family(family), ..self }
     }
 
     /// Adds a vendor that is [known](crate::presets), under its own name, with its hosts and its dialect.
@@ -113,12 +135,12 @@ impl FamiliesBuilder {
     /// # Ok::<_, forbear::InvalidFamilies>(())
     /// ```
     pub fn preset(self, preset: crate::presets::Preset) -> Self {
-        Self(self.0.preset(preset))
+        Self { families: self.families.preset(preset), ..self }
     }
 
     /// What happens to requests whose host no family has ([`Unknown::PerHost`]).
     pub fn unknown(self, unknown: Unknown) -> Self {
-        Self(self.0.unknown(unknown))
+        Self { families: self.families.unknown(unknown), ..self }
     }
 
     /// A URL that the program calls, and that must belong to a registered family: checked by [`FamiliesBuilder::build`],
@@ -139,14 +161,6 @@ impl FamiliesBuilder {
     /// );
     /// ```
     pub fn requires(self, url: impl Into<String>) -> Self {
-        Self(self.0.requires(url))
-    }
-
-    /// Checks everything, and makes the families.
-    ///
-    /// # Errors
-    /// [`InvalidFamilies`] names the family, the value that is wrong and what is allowed.
-    pub fn build(self) -> Result<Families, InvalidFamilies> {
-        self.0.build().map(Families)
+        Self { families: self.families.requires(url), ..self }
     }
 }

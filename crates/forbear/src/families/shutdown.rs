@@ -1,5 +1,6 @@
 use super::Families;
 use crate::clock;
+use crate::keeper::Keeper;
 
 impl Families {
     /// Ends every wait for a vendor, for a server that stops: its handlers are to end soon, not when a vendor is well.
@@ -31,6 +32,9 @@ impl Families {
     pub fn shutdown(&self) {
         if let Some(waiting) = self.0.shut_down(clock::now()) {
             tracing::info!(waiting, "shutting down");
+            if let Some(keeper) = Keeper::of(&self.0) {
+                keeper.hurry();
+            }
         }
     }
 }

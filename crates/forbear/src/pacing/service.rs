@@ -16,7 +16,7 @@ use super::waiting::Waiting;
 use crate::body::BoxError;
 use crate::budget::scope;
 use crate::extensions::{Cost, Turn};
-use crate::{Error, clock, host};
+use crate::{Error, Families, clock, host};
 
 /// Spaces the attempts of each family. See the [module](super).
 #[derive(Debug, Clone)]
@@ -27,6 +27,10 @@ pub struct PacingService<S> {
 }
 
 impl<S> PacingService<S> {
+    pub(crate) fn families(&self) -> Families {
+        Families(self.families.families())
+    }
+
     pub(super) const fn new(inner: S, families: Snapshot, cost_of: Option<CostOf>) -> Self {
         Self { inner, families, cost_of }
     }

@@ -292,15 +292,15 @@ impl Memory<'_> {
 }
 
 /// What a limited answer says.
-struct Limited {
-    said: Arc<Said>,
-    retry_at: Option<Monotonic>,
-    gate: Option<Arc<Gate>>,
+pub(crate) struct Limited {
+    pub(crate) said: Arc<Said>,
+    pub(crate) retry_at: Option<Monotonic>,
+    pub(crate) gate: Option<Arc<Gate>>,
 }
 
 /// Reads what the gate found, or, where there is none, the head by the standard dialect.
 #[inline]
-fn said<RB>(response: &Response<RB>) -> Option<Limited> {
+pub(crate) fn said<RB>(response: &Response<RB>) -> Option<Limited> {
     let extensions = response.extensions();
     if let Some(signal) = extensions.get::<Signal>() {
         if extensions.get::<Shadowed>().is_some() {

@@ -72,4 +72,6 @@ mod target;
 
 pub use future::RetryAfterFuture;
 pub use layer::RetryAfterLayer;
+#[cfg(feature = "sweep")]
+pub(crate) use logical::{Limited, said};
 pub use service::RetryAfterService;

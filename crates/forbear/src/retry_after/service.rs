@@ -27,6 +27,10 @@ pub struct RetryAfterService<S> {
 }
 
 impl<S> RetryAfterService<S> {
+    pub(crate) const fn inner(&self) -> &S {
+        &self.inner
+    }
+
     pub(super) const fn new(inner: S, layer: RetryAfterLayer) -> Self {
         Self { inner, layer, gate: None }
     }

@@ -1,0 +1,73 @@
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use forbear_core::store::{StoreError, StoreFault};
+
+use crate::open::place;
+use crate::writer::Writer;
+use crate::{InvalidStore, Settings};
+
+/// One SQLite file, and the thread that writes it. Clones share both.
+///
+/// The thread ends when the last clone is dropped, after it wrote what it was given; [`close`](Self::close) waits for it.
+#[derive(Debug, Clone)]
+pub struct SqliteStore {
+    writer: Writer,
+    /// How many losses those were told who keep cool-downs.
+    known_losses: Arc<AtomicU64>,
+}
+
+impl SqliteStore {
+    /// Opens the file, or makes it, with the default [`Settings`].
+    ///
+    /// Open it before the first [`Partition`](forbear_core::partition::Partition) is made: they are hashed by the key that is in the file.
+    ///
+    /// # Errors
+    /// As [`Settings::open`], which also says what it blocks for.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, InvalidStore> {
+        Settings::default().open(path)
+    }
+
+    /// How a store is opened.
+    pub fn settings() -> Settings {
+        Settings::default()
+    }
+
+    pub(crate) fn opened(path: &Path, settings: Settings) -> Result<Self, InvalidStore> {
+        let writer = Writer::begin(&place(path)?, settings)?;
+        Ok(Self { writer, known_losses: Arc::default() })
+    }
+
+    /// What an operator should know of the file: that one was set aside, and where it is now. Health shows it.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        self.writer.told().note.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets the file go. Returns once the thread has ended, which it does after the last other clone is dropped; the file is whole by
+    /// itself then, without the two beside it.
+    pub async fn close(self) {
+        self.writer.close().await;
+    }
+
+    pub(crate) fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    /// Whether the file lost what it held, told once to those who keep cool-downs, who may not have asked when it happened.
+    pub(crate) fn lost(&self) -> Result<(), StoreError> {
+        let losses = self.writer.told().losses.load(Ordering::Acquire);
+        if self.known_losses.swap(losses, Ordering::AcqRel) == losses {
+            return Ok(());
+        }
+        Err(StoreError::new(StoreFault::Lost, "keep cool-downs")
+            .because("the file was damaged, removed or replaced"))
+    }
+
+    /// It was told with an answer.
+    pub(crate) fn knows_of_losses(&self) {
+        self.known_losses.store(self.writer.told().losses.load(Ordering::Acquire), Ordering::Release);
+    }
+}

@@ -1,0 +1,88 @@
+//! The run of a refresh: one task that wakes when something is due, ends, or is told.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use forbear_core::store::StoreError;
+use forbear_core::time::Monotonic;
+
+use super::Refresh;
+use super::driver::Driver;
+use crate::clock::{self, Alarm};
+
+impl Refresh {
+    /// Refreshes what is demanded until `shutdown` is over: then nothing more begins, and what is in flight may end within
+    /// the [grace](super::RefreshBuilder::grace). It is one task of its own, or a part of one:
+    ///
+    /// ```no_run
+    /// # async fn example(refresh: forbear::Refresh, stop: tokio::sync::oneshot::Receiver<()>) {
+    /// let running = tokio::spawn(async move { refresh.run(async { drop(stop.await) }).await });
+    /// # let _ = running;
+    /// # }
+    /// ```
+    ///
+    /// A second run of one refresh at the same time ends at once, with an error event.
+    ///
+    /// **Cancellation.** Dropped, what is in flight is dropped too, and nothing is lost: the claims are given back when it runs
+    /// again in this process, and else are over with their lease.
+    pub async fn run(&self, shutdown: impl Future<Output = ()>) {
+        let Some(mut driver) = Driver::begin(Arc::clone(&self.0)) else {
+            tracing::error!("this refresh runs already; run it once, and share the handle");
+            return;
+        };
+        let mut shutdown = std::pin::pin!(shutdown);
+        let mut stop = Stop { shutdown: Some(shutdown.as_mut()), grace: self.0.settings.grace, until: None };
+        driver.run(&mut stop).await;
+    }
+}
+
+/// The end of a run: asked for, and then not later than the grace allows.
+pub(super) struct Stop<'a, F> {
+    shutdown: Option<Pin<&'a mut F>>,
+    grace: Duration,
+    until: Option<Monotonic>,
+}
+
+impl<F: Future<Output = ()>> Stop<'_, F> {
+    /// Whether it was asked for.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
+        if let Some(shutdown) = &mut self.shutdown
+            && shutdown.as_mut().poll(cx).is_ready()
+        {
+            self.shutdown = None;
+            self.until = Some(clock::now().after(self.grace));
+        }
+        self.until.is_some()
+    }
+
+    pub(super) fn is_asked(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// The end of the grace, once the end was asked for.
+    pub(super) fn until(&self) -> Option<Monotonic> {
+        self.until
+    }
+
+    /// What a store answers; `None` where the grace is over before.
+    pub(super) async fn answered<T>(
+        &mut self,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Option<Result<T, StoreError>> {
+        let (mut answer, mut alarm) = (std::pin::pin!(answer), Alarm::new());
+        poll_fn(|cx| {
+            if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
+                return Poll::Ready(Some(answer));
+            }
+            self.poll(cx);
+            match self.until {
+                Some(until) => alarm.poll(until, cx).map(|()| None),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+}

@@ -1,0 +1,16 @@
+//! Refresh work, under a paused clock.
+
+mod support;
+
+mod cancellation;
+mod configuration;
+mod crashes;
+mod demand;
+mod failures;
+mod fairness;
+mod gates;
+mod health;
+mod idle;
+mod limits;
+mod requests;
+mod stores;

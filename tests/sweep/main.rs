@@ -1,0 +1,5 @@
+//! Sweeps on real sockets.
+
+mod families;
+mod support;
+mod waits;
