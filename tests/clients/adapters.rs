@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::{BoxError, Error, Families, Family, ForbearMiddleware, Stack};
+use http::uri::Scheme;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::combinators::{BoxBody, UnsyncBoxBody};
@@ -18,6 +19,9 @@ use hyper_util::rt::TokioExecutor;
 use reqwest_middleware::ClientBuilder;
 use tonic::transport::Endpoint;
 use tower::ServiceExt;
+
+use crate::forwarder::{Forwarder, Problem};
+use crate::tls;
 
 pub(crate) type Sent = BoxBody<Bytes, io::Error>;
 pub(crate) type Received = UnsyncBoxBody<Bytes, BoxError>;
@@ -61,16 +65,30 @@ impl Vendor {
 pub(crate) enum Adapter {
     Hyper1,
     Hyper2,
+    HyperTls1,
+    HyperTls2,
     Reqwest1,
     Reqwest2,
-    Middleware,
+    Middleware1,
+    Middleware2,
     Tonic,
+    /// Below the handler of an axum server that is asked over the same version.
+    Axum1,
+    Axum2,
 }
 
 impl Adapter {
     /// Whether all attempts share one connection, as streams of HTTP/2.
     pub(crate) fn has_streams(self) -> bool {
-        matches!(self, Self::Hyper2 | Self::Reqwest2 | Self::Tonic)
+        matches!(
+            self,
+            Self::Hyper2 | Self::HyperTls2 | Self::Reqwest2 | Self::Middleware2 | Self::Tonic | Self::Axum2
+        )
+    }
+
+    /// Whether what is seen is what a server tells its callers.
+    pub(crate) fn is_a_server(self) -> bool {
+        matches!(self, Self::Axum1 | Self::Axum2)
     }
 
     pub(crate) fn around(self, stack: &Stack) -> Vendor {
@@ -84,6 +102,17 @@ impl Adapter {
                     async move { vendor.send(request).await }
                 })
             }
+            Self::HyperTls1 | Self::HyperTls2 => {
+                let connector = tls::connector(self.has_streams());
+                let vendor = stack.service(Client::builder(TokioExecutor::new()).build(connector));
+                Vendor::new(move |mut request: Request<Sent>| {
+                    let mut url = request.uri().clone().into_parts();
+                    url.scheme = Some(Scheme::HTTPS);
+                    *request.uri_mut() = url.try_into().unwrap();
+                    let vendor = vendor.clone();
+                    async move { vendor.send(request).await }
+                })
+            }
             Self::Reqwest1 | Self::Reqwest2 => {
                 let vendor = stack.reqwest(reqwest_client(self.has_streams()));
                 Vendor::new(move |request| {
@@ -91,8 +120,8 @@ impl Adapter {
                     async move { vendor.send(request).await }
                 })
             }
-            Self::Middleware => {
-                let client = ClientBuilder::new(reqwest_client(false))
+            Self::Middleware1 | Self::Middleware2 => {
+                let client = ClientBuilder::new(reqwest_client(self.has_streams()))
                     .with(ForbearMiddleware::from(stack.clone()))
                     .build();
                 Vendor::new(move |request| {
@@ -115,6 +144,10 @@ impl Adapter {
                         channels.lock().unwrap().entry(origin.clone()).or_insert_with(endpoint).clone();
                     async move { channel.oneshot(request.map(::tonic::body::Body::new)).await }
                 })
+            }
+            Self::Axum1 | Self::Axum2 => {
+                let server = Forwarder::start(stack, self.has_streams());
+                Vendor::new(move |request| server.send(request))
             }
         }
     }
@@ -147,9 +180,40 @@ pub(crate) fn body(content: impl Into<Bytes>) -> Sent {
     Full::new(content.into()).map_err(|never| match never {}).boxed()
 }
 
-/// forbear's own error, in whatever the client makes of it.
-pub(crate) fn ours(error: &BoxError) -> Option<&Error> {
-    Error::find(&**error)
+/// How a call ended that was not answered.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Refused, since a family cools: which, and the route where it was limited if that is told.
+    Cooling(String, Option<String>),
+    /// The budget is spent: with so many attempts if that is told.
+    BudgetExhausted(Option<u32>),
+    /// The client failed, or somebody else.
+    Other,
+}
+
+impl Ended {
+    /// From forbear's own error, in whatever the client makes of it, or from what a server tells its caller.
+    pub(crate) fn of(error: &BoxError) -> Self {
+        match Error::find(&**error) {
+            Some(Error::Cooling(cooling)) => {
+                Self::Cooling(cooling.family().to_owned(), cooling.route().map(str::to_owned))
+            }
+            Some(Error::BudgetExhausted(budget)) => Self::BudgetExhausted(Some(budget.attempts())),
+            Some(_) => Self::Other,
+            None => error.downcast_ref().map_or(Self::Other, Self::told),
+        }
+    }
+
+    fn told(problem: &Problem) -> Self {
+        match problem.status {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                let told: serde_json::Value = serde_json::from_str(&problem.text).unwrap();
+                Self::Cooling(told["family"].as_str().unwrap().to_owned(), None)
+            }
+            StatusCode::GATEWAY_TIMEOUT => Self::BudgetExhausted(None),
+            _ => Self::Other,
+        }
+    }
 }
 
 /// Each case through each client, as tests of their own.
@@ -169,8 +233,9 @@ macro_rules! through {
         }
     };
     ($cases:tt) => {
-        through!(hyper_http1: Hyper1, hyper_http2: Hyper2, reqwest_http1: Reqwest1, reqwest_http2: Reqwest2,
-            middleware: Middleware, tonic: Tonic => $cases);
+        through!(hyper_http1: Hyper1, hyper_http2: Hyper2, hyper_tls_http1: HyperTls1, hyper_tls_http2: HyperTls2,
+            reqwest_http1: Reqwest1, reqwest_http2: Reqwest2, middleware_http1: Middleware1,
+            middleware_http2: Middleware2, tonic: Tonic, axum_http1: Axum1, axum_http2: Axum2 => $cases);
     };
 }
 pub(crate) use through;

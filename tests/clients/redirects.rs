@@ -10,7 +10,7 @@ use crate::adapters::{Adapter, get, post, reqwest_client, stack, through};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-through!(reqwest_http1: Reqwest1, middleware: Middleware => [
+through!(reqwest_http1: Reqwest1, middleware_http1: Middleware1 => [
     the_family_that_answered_cools,
     a_small_body_is_sent_on,
 ]);
