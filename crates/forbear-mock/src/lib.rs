@@ -159,6 +159,9 @@
 //! speaks no TLS. A closure that owns a clone of its vendor keeps it, socket and all, until another script takes the
 //! closure's place.
 
+// Pages say which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod assertions;
 mod attempt;
 mod body;

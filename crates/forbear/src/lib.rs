@@ -148,6 +148,8 @@
 //!
 //! [`stack`], [`Vendor`] and [`Families::gate`] exist where `budget`, `retry-after`, `pacing` and `cooldown` are on.
 
+// Pages say which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // What one layer does not use another does; with all layers on nothing may be unused.
 #![cfg_attr(
     not(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown")),
