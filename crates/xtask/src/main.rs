@@ -4,10 +4,14 @@
 //! |---|---|
 //! | `task` | what was asked for on the command line |
 //! | `plan` | which steps a task consists of |
-//! | `step` | one command: run, timed, explained when it fails |
+//! | `step` | one command, or a few: run, timed, explained when it fails |
+//! | `api` | the public API of each library, and its list |
 //! | `report` | the lines at the end, and the exit code |
 
+mod api;
 mod plan;
+#[cfg(test)]
+mod published;
 mod report;
 mod step;
 mod task;
@@ -36,7 +40,8 @@ fn main() -> ExitCode {
         Task::Loom => plan::loom(),
         Task::Bench => plan::bench(),
         Task::Storm { write } => plan::storm(write),
-        Task::Ci { after_test } => plan::ci(after_test, plan::has_cargo_deny()),
+        Task::Api { write } => plan::api(write),
+        Task::Ci { after_test } => plan::ci(after_test, plan::has),
     };
 
     let mut report = Report::default();

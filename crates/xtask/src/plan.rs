@@ -4,8 +4,27 @@ use std::process::Stdio;
 
 use crate::step::{self, Step};
 
-/// The cargo-deny that CI runs with; another one that is already installed is used as it is.
-const CARGO_DENY: &str = "0.20.2";
+/// What CI runs with, beside cargo; another one that is already installed is used as it is.
+pub(crate) struct Tool {
+    command: &'static str,
+    install: &'static str,
+    version: &'static str,
+}
+
+/// What is published, as cargo is told of it.
+pub(crate) const PUBLISHED: [&str; 8] = [
+    "--package",
+    "forbear-core",
+    "--package",
+    "forbear",
+    "--package",
+    "forbear-mock",
+    "--package",
+    "forbear-gateway",
+];
+
+const DENY: Tool = Tool { command: "deny", install: "install cargo-deny", version: "cargo-deny@0.20.2" };
+const HACK: Tool = Tool { command: "hack", install: "install cargo-hack", version: "cargo-hack@0.6.46" };
 
 /// Every test of the workspace. `cargo test` builds the examples too; the tests inside them need a run of their own.
 pub(crate) fn test() -> Vec<Step> {
@@ -48,29 +67,46 @@ pub(crate) fn storm(write: bool) -> Vec<Step> {
     ]
 }
 
-/// The tests, unless they have just been run, and every other check. Installs cargo-deny where it is missing.
-pub(crate) fn ci(after_test: bool, has_cargo_deny: bool) -> Vec<Step> {
+/// The public API of each library, and its list.
+pub(crate) fn api(write: bool) -> Vec<Step> {
+    vec![Step::own("api", if write { crate::api::write } else { crate::api::check })]
+}
+
+/// The tests, unless they have just been run, and every other check. Installs the tools that are missing.
+pub(crate) fn ci(after_test: bool, has: fn(&Tool) -> bool) -> Vec<Step> {
     let mut steps = if after_test { Vec::new() } else { test() };
     steps.extend(loom());
     steps.push(Step::cargo("fmt", ["fmt", "--all", "--check"]).hint("run `cargo fmt --all`"));
-    steps.push(
+    // What follows up to `features` needs no code. rustdoc and the lists need unstable options, and build scripts look at that
+    // variable: with one value for all, dependencies are checked once.
+    let unstable = |step: Step| step.env("RUSTC_BOOTSTRAP", "1");
+    steps.push(unstable(
         Step::cargo(
             "clippy",
             ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],
         )
         .hint("mend the code, or `#[expect(…, reason = \"…\")]` what is meant as it is"),
-    );
-    steps.push(
+    ));
+    steps.push(unstable(
         Step::cargo("doc", ["doc", "--workspace", "--all-features", "--no-deps"])
-            .env("RUSTDOCFLAGS", "-D warnings")
+            .env("RUSTDOCFLAGS", "--cfg docsrs -D warnings")
             .hint("mostly a link to a name that is not public or was renamed"),
+    ));
+    steps.extend(api(false));
+    steps.extend(HACK.unless(has));
+    steps.push(unstable(
+        Step::cargo(
+            "features",
+            ["hack", "check", "--feature-powerset", "--depth", "2", "--quiet"].into_iter().chain(PUBLISHED),
+        )
+        .hint("with those features alone something is missing: a `cfg`, or a feature that another turns on"),
+    ));
+    steps.push(
+        Step::cargo("packages", ["package", "--quiet", "--allow-dirty"].into_iter().chain(PUBLISHED)).hint(
+            "what is uploaded does not build by itself: a file, a version or a feature is missing in it",
+        ),
     );
-    if !has_cargo_deny {
-        steps.push(
-            Step::cargo("install cargo-deny", ["install", "cargo-deny", "--locked", "--version", CARGO_DENY])
-                .hint("needs the crate registry and a C compiler"),
-        );
-    }
+    steps.extend(DENY.unless(has));
     steps.push(
         Step::cargo("deny", ["deny", "--all-features", "check", "bans", "licenses", "sources"])
             .hint("deny.toml says what is allowed, and why"),
@@ -99,10 +135,17 @@ pub(crate) fn ci(after_test: bool, has_cargo_deny: bool) -> Vec<Step> {
     steps
 }
 
-/// Whether `cargo deny` can be called.
-pub(crate) fn has_cargo_deny() -> bool {
+impl Tool {
+    fn unless(self, has: fn(&Self) -> bool) -> Option<Step> {
+        let install = Step::cargo(self.install, ["install", "--locked", self.version]);
+        (!has(&self)).then(|| install.hint("needs the crate registry and a C compiler"))
+    }
+}
+
+/// Whether cargo can call it.
+pub(crate) fn has(tool: &Tool) -> bool {
     step::cargo()
-        .args(["deny", "--version"])
+        .args([tool.command, "--version"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -118,18 +161,32 @@ mod tests {
         steps.iter().map(|step| step.name).collect()
     }
 
+    const STEPS: [&str; 11] = [
+        "tests",
+        "example tests",
+        "loom",
+        "fmt",
+        "clippy",
+        "doc",
+        "api",
+        "features",
+        "packages",
+        "deny",
+        "instruction limits",
+    ];
+
     #[test]
     fn ci_runs_the_tests_once() {
-        let all = ["tests", "example tests", "loom", "fmt", "clippy", "doc", "deny", "instruction limits"];
-        assert_eq!(names(&ci(false, true)), all);
-        assert_eq!(names(&ci(true, true)), all[2..]);
+        assert_eq!(names(&ci(false, |_| true)), STEPS);
+        assert_eq!(names(&ci(true, |_| true)), STEPS[2..]);
     }
 
     #[test]
-    fn cargo_deny_is_installed_only_where_it_is_missing() {
-        assert_eq!(
-            names(&ci(true, false)),
-            ["loom", "fmt", "clippy", "doc", "install cargo-deny", "deny", "instruction limits"]
-        );
+    fn a_tool_is_installed_only_where_it_is_missing() {
+        let mut steps = STEPS[2..].to_vec();
+        steps.insert(7, "install cargo-deny");
+        assert_eq!(names(&ci(true, |tool| tool.command != "deny")), steps);
+        steps.insert(5, "install cargo-hack");
+        assert_eq!(names(&ci(true, |_| false)), steps);
     }
 }

@@ -1,4 +1,4 @@
-//! One command: run, timed, explained when it fails.
+//! One command, or a few of them: run, timed, explained when it fails.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,14 +7,23 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// One command of a task.
+/// One step of a task.
 #[derive(Debug)]
 pub(crate) struct Step {
     /// What the headline and the report call it.
     pub(crate) name: &'static str,
-    arguments: Vec<&'static str>,
-    environment: Option<(&'static str, &'static str)>,
+    work: Work,
+    environment: Vec<(&'static str, &'static str)>,
     hint: &'static str,
+}
+
+/// What a step does.
+#[derive(Debug)]
+enum Work {
+    /// Calls cargo.
+    Cargo(Vec<&'static str>),
+    /// Does what it is called, and tells what is wrong.
+    Own(fn() -> Result<(), String>),
 }
 
 /// How a step ended.
@@ -31,12 +40,18 @@ pub(crate) struct Outcome {
 impl Step {
     /// A step that calls cargo with `arguments` in the root of the workspace.
     pub(crate) fn cargo(name: &'static str, arguments: impl IntoIterator<Item = &'static str>) -> Self {
-        Self { name, arguments: arguments.into_iter().collect(), environment: None, hint: "" }
+        let work = Work::Cargo(arguments.into_iter().collect());
+        Self { name, work, environment: Vec::new(), hint: "" }
+    }
+
+    /// A step that is more than one command.
+    pub(crate) fn own(name: &'static str, work: fn() -> Result<(), String>) -> Self {
+        Self { name, work: Work::Own(work), environment: Vec::new(), hint: "" }
     }
 
     /// Sets a variable of the command's environment.
     pub(crate) fn env(mut self, key: &'static str, value: &'static str) -> Self {
-        self.environment = Some((key, value));
+        self.environment.push((key, value));
         self
     }
 
@@ -48,16 +63,19 @@ impl Step {
 
     /// The command as a reader can paste it into a shell.
     fn line(&self) -> String {
-        let environment =
-            self.environment.map(|(key, value)| format!("{key}=\"{value}\" ")).unwrap_or_default();
-        format!("{environment}cargo {}", self.arguments.join(" "))
+        let Work::Cargo(arguments) = &self.work else { return format!("cargo xtask {}", self.name) };
+        let environment = self.environment.iter().map(|(key, value)| format!("{key}=\"{value}\" "));
+        format!("{}cargo {}", environment.collect::<String>(), arguments.join(" "))
     }
 
-    /// Runs the command with this process's output and no input, and waits for its end.
+    /// Runs it with this process's output and no input, and waits for its end.
     pub(crate) fn run(&self) -> Outcome {
         println!("\n== {}: {}", self.name, self.line());
         let started = now();
-        let failure = self.failure(self.command().status());
+        let failure = match &self.work {
+            Work::Cargo(arguments) => self.failure(self.command(arguments).status()),
+            Work::Own(work) => work().err(),
+        };
         let took = now().saturating_duration_since(started);
         if let Some(failure) = &failure {
             println!("== {} FAILED: {failure}", self.name);
@@ -65,9 +83,10 @@ impl Step {
         Outcome { name: self.name, took, failure }
     }
 
-    fn command(&self) -> Command {
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = cargo();
-        command.args(&self.arguments).envs(self.environment).current_dir(root()).stdin(Stdio::null());
+        let environment = self.environment.iter().copied();
+        command.args(arguments).envs(environment).current_dir(root()).stdin(Stdio::null());
         command
     }
 
@@ -88,7 +107,7 @@ pub(crate) fn cargo() -> Command {
 
 /// The root of the workspace. `cargo run` tells where this crate's manifest is; without it the current directory
 /// must be the root. Read when run, because a binary may be shared by several checkouts.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     match env::var_os("CARGO_MANIFEST_DIR") {
         Some(manifest) => PathBuf::from(manifest).join("../.."),
         None => PathBuf::from("."),
@@ -108,7 +127,8 @@ mod tests {
     use super::*;
 
     fn silent(step: &Step) -> io::Result<ExitStatus> {
-        step.command().stdout(Stdio::null()).stderr(Stdio::null()).status()
+        let Work::Cargo(arguments) = &step.work else { unreachable!("it calls cargo") };
+        step.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status()
     }
 
     #[test]

@@ -12,8 +12,9 @@ cargo xtask TASK
   bench storm [--write]
                      what they save in a storm, beside others, in one table; fails where a target is missed; with
                      --write the table is put into docs/performance.md
-  ci [--after-test]  test, then loom, fmt, clippy, rustdoc, cargo-deny and the instruction limits; with --after-test
-                     without the tests, for a caller that has just run them; needs valgrind
+  api [--write]      the public API of each library is as tests/api lists it; with --write the lists are written
+  ci [--after-test]  test, then loom, fmt, clippy, rustdoc, api, features, packages, cargo-deny and the instruction limits;
+                     with --after-test without the tests, for a caller that has just run them; needs valgrind
   help               this text
 
 Every step runs, also after one that failed. Ends with 0 when all passed, 1 when one failed, 2 when TASK is unknown.";
@@ -32,6 +33,11 @@ pub(crate) enum Task {
     /// Play the storms.
     Storm {
         /// Whether the table goes into the document.
+        write: bool,
+    },
+    /// Hold the public API against its lists.
+    Api {
+        /// Whether the lists are written.
         write: bool,
     },
     /// Run everything that CI runs.
@@ -54,6 +60,7 @@ impl Task {
             "test" => Self::Test,
             "loom" => Self::Loom,
             "bench" => Self::Bench,
+            "api" => Self::Api { write: false },
             "ci" => Self::Ci { after_test: false },
             _ => return Err(InvalidTask::Unknown(name)),
         };
@@ -61,7 +68,7 @@ impl Task {
             match (&mut task, argument.as_str()) {
                 (Self::Ci { after_test }, "--after-test") => *after_test = true,
                 (Self::Bench, "storm") => task = Self::Storm { write: false },
-                (Self::Storm { write }, "--write") => *write = true,
+                (Self::Storm { write } | Self::Api { write }, "--write") => *write = true,
                 _ => return Err(InvalidTask::Argument { task: name, argument }),
             }
         }
@@ -110,6 +117,8 @@ mod tests {
         assert_eq!(parse("bench"), Ok(Task::Bench));
         assert_eq!(parse("bench storm"), Ok(Task::Storm { write: false }));
         assert_eq!(parse("bench storm --write"), Ok(Task::Storm { write: true }));
+        assert_eq!(parse("api"), Ok(Task::Api { write: false }));
+        assert_eq!(parse("api --write"), Ok(Task::Api { write: true }));
         assert_eq!(parse("ci"), Ok(Task::Ci { after_test: false }));
         assert_eq!(parse("ci --after-test"), Ok(Task::Ci { after_test: true }));
         assert_eq!(parse("help"), Ok(Task::Help));
