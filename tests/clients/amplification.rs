@@ -101,6 +101,15 @@ async fn a_second_stack_is_reported_once_and_errors_pass_it_unchanged() {
     client.get(mock.url("/d")).send().await.unwrap_err();
     assert_eq!(reported(&logs), ["a stack below this stack"]);
     mock.assert_attempts(1);
+
+    // A refusal of the one below is one for the one above: waited out where it fits.
+    let mock = MockVendor::start().await.script([reply(429).header("retry-after-ms", "900"), reply(200)]);
+    let families = family(&mock.authority());
+    let short = ForbearMiddleware::new(&families).budget(SECOND / 2);
+    let below = ClientBuilder::new(reqwest_client(false)).with(short.clone()).build();
+    assert_eq!(status(&below, mock.url("/a")).await, StatusCode::TOO_MANY_REQUESTS);
+    let both = ClientBuilder::new(reqwest_client(false)).with(middleware(&other)).with(short).build();
+    assert_eq!(status(&both, mock.url("/b")).await, StatusCode::OK);
 }
 
 #[tokio::test]

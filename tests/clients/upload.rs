@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
 use crate::adapters::Sent;
@@ -65,6 +65,7 @@ struct Upload {
     at: usize,
     len: usize,
     alive: Alive,
+    announced: bool,
 }
 
 impl Body for Upload {
@@ -79,9 +80,21 @@ impl Body for Upload {
         self.at += len;
         Poll::Ready((len > 0).then(|| Ok(Frame::data(self.alive.piece(from, len)))))
     }
+
+    fn size_hint(&self) -> SizeHint {
+        if !self.announced {
+            return SizeHint::default();
+        }
+        SizeHint::with_exact(u64::try_from(self.len - self.at).unwrap())
+    }
 }
 
 /// A stream of no announced length.
 pub(crate) fn upload(len: usize, alive: &Alive) -> Sent {
-    Upload { at: 0, len, alive: alive.clone() }.boxed()
+    Upload { at: 0, len, alive: alive.clone(), announced: false }.boxed()
+}
+
+/// The same, of an announced length.
+pub(crate) fn announced(len: usize, alive: &Alive) -> Sent {
+    Upload { at: 0, len, alive: alive.clone(), announced: true }.boxed()
 }
