@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forbear::{Error, Families, FamilyHealth, HealthPhase};
+use forbear::{Budget, Error, Families, FamilyHealth, HealthPhase};
 use forbear_examples::tonic_channel::{self, Ask, Quotes, Vendor};
 use futures_util::{StreamExt, stream};
 use tonic::{Code, Request};
@@ -66,6 +66,20 @@ async fn a_timeout_bounds_the_whole_call() {
     let left: u64 =
         refused.metadata().get("grpc-retry-pushback-ms").unwrap().to_str().unwrap().parse().unwrap();
     assert!((30_000..=60_000).contains(&left), "{left}");
+    assert_eq!(vendor.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_budget_that_ends_before_the_timeout_stands() {
+    let vendor = Vendor::start(5_000).await.unwrap();
+    let (_families, channel) = tonic_channel::channel(&vendor, 600 * SECOND).unwrap();
+    let mut quotes = Quotes::with_origin(channel, vendor.origin().parse().unwrap());
+    assert_eq!(quotes.get(Ask::of("busy")).await.unwrap_err().code(), Code::ResourceExhausted);
+    let mut ask = Request::new(Ask::of("acme"));
+    ask.set_timeout(60 * SECOND);
+    ask.extensions_mut().insert(Budget::within(SECOND));
+    let refused = quotes.get(ask).await.unwrap_err();
+    assert!(matches!(Error::find(&refused), Some(Error::Cooling(_))), "{refused:?}");
     assert_eq!(vendor.calls(), 1);
 }
 
