@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::step::{self, root};
 
 /// The libraries whose API is a promise.
-const LIBRARIES: [&str; 3] = ["forbear-core", "forbear", "forbear-mock"];
+const LIBRARIES: [&str; 4] = ["forbear-core", "forbear", "forbear-mock", "forbear-sqlite"];
 
 /// The Rust whose rustdoc JSON the lister reads; tests/api/Cargo.toml pins that. Both move together.
 const RUST: &str = "1.95.0";

@@ -12,13 +12,15 @@ pub(crate) struct Tool {
 }
 
 /// What is published, as cargo is told of it.
-pub(crate) const PUBLISHED: [&str; 8] = [
+pub(crate) const PUBLISHED: [&str; 10] = [
     "--package",
     "forbear-core",
     "--package",
     "forbear",
     "--package",
     "forbear-mock",
+    "--package",
+    "forbear-sqlite",
     "--package",
     "forbear-gateway",
 ];
