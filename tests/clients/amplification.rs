@@ -30,6 +30,7 @@ async fn a_declared_attempt_is_not_sent_again(adapter: Adapter) {
         ("forbear-attempt", "2"),
         ("x-stainless-retry-count", "0"),
         ("amz-sdk-request", "attempt=1; max=3"),
+        ("x-goog-api-client", "gl-go/1.26 gccl-invocation-id/a gccl-attempt-count/1"),
         ("grpc-previous-rpc-attempts", "1"),
     ] {
         let mock = MockVendor::start().await.script([reply(429).header("retry-after-ms", "1"), reply(200)]);
@@ -122,6 +123,18 @@ async fn a_retry_before_the_middleware_is_reported_once() {
         .build();
     assert_eq!(status(&client, mock.url("/a")).await, StatusCode::OK);
     assert!(reported(&logs).is_empty());
+
+    // Who keeps the extensions of one request for the next does not send again.
+    let other = MockVendor::start().await.script(limited());
+    let alone =
+        ClientBuilder::new(reqwest_client(false)).with(middleware(&family(&other.authority()))).build();
+    let mut extensions = Extensions::new();
+    for path in ["/a", "/b"] {
+        let request = alone.get(other.url(path)).build().unwrap();
+        let _ = alone.execute_with_extensions(request, &mut extensions).await;
+    }
+    assert!(reported(&logs).is_empty());
+
     for path in ["/b", "/c"] {
         client.get(mock.url(path)).send().await.unwrap_err();
     }

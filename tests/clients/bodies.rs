@@ -71,7 +71,9 @@ async fn case_52_an_upload_is_not_kept(adapter: Adapter) {
         let body = if known { upload::announced(16 * MIB, &alive) } else { upload(16 * MIB, &alive) };
         let sent = Request::put(mock.url("/file")).body(body).unwrap();
         assert_eq!(vendor.status(sent).await, StatusCode::OK);
-        assert_eq!(mock.attempts()[usize::from(known)].body().len(), 16 * MIB);
+        let attempt = &mock.attempts()[usize::from(known)];
+        assert_eq!(attempt.body().len(), 16 * MIB);
+        assert_eq!(attempt.headers().contains_key("content-length"), known);
         assert!(alive.most() < 2 * MIB, "{} bytes of the upload were alive at once", alive.most());
     }
 }

@@ -3,10 +3,11 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use forbear::Error;
+use forbear::{Error, ForbearMiddleware};
 use forbear_mock::{MockVendor, reply};
-use http::StatusCode;
+use http::{Request, StatusCode};
 use http_body_util::BodyExt;
+use reqwest_middleware::ClientBuilder;
 use tokio::net::TcpListener;
 
 use crate::adapters::{Adapter, family, get, reqwest_client, stack, through};
@@ -76,8 +77,26 @@ async fn reqwests_own_error_is_found_below_ours() {
 #[tokio::test]
 async fn a_url_that_reqwest_does_not_take_is_an_error_that_does_not_show_it() {
     let families = forbear::Families::builder().build().unwrap();
-    let vendor = stack(&families, SECOND).reqwest(reqwest_client(false));
-    let error = vendor.send(get("/chart?key=S3CRET")).await.unwrap_err();
-    let shown = shown(&error);
-    assert!(!shown.contains("S3CRET"), "{shown}");
+    let client = reqwest_client(false);
+    let vendor = stack(&families, SECOND).reqwest(client.clone());
+    let middleware =
+        ClientBuilder::new(client).with(ForbearMiddleware::from(stack(&families, SECOND))).build();
+    for url in ["/chart?key=S3CRET", "ftp://files.test/?key=S3CRET", "http://a_b:99999/?key=S3CRET"] {
+        let Ok(request) = Request::get(url).body(reqwest::Body::default()) else { continue };
+        let error = vendor.send(request).await.unwrap_err();
+        let shown = shown(&error);
+        assert!(matches!(error, Error::Client(_)) && !shown.contains("S3CRET"), "{shown}");
+    }
+    for url in ["ftp://files.test/?key=S3CRET", "data:text/plain,S3CRET", "unix:/run/S3CRET"] {
+        let request = reqwest::Request::new(http::Method::GET, url.parse().unwrap());
+        let error = vendor.execute(request.try_clone().unwrap()).await.unwrap_err();
+        let shown_by_stack = shown(&error);
+        assert!(matches!(error, Error::Client(_)) && !shown_by_stack.contains("S3CRET"), "{shown_by_stack}");
+        let error = middleware.execute(request).await.unwrap_err();
+        let shown = shown(&error);
+        assert!(
+            matches!(error, reqwest_middleware::Error::Reqwest(_)) && !shown.contains("S3CRET"),
+            "{shown}"
+        );
+    }
 }

@@ -124,6 +124,7 @@ pub fn is_safe_to_repeat(method: &Method, headers: &HeaderMap) -> bool {
 /// | `forbear-attempt` | whoever wants to say so |
 /// | `x-stainless-retry-count` | SDKs that Stainless generates, from the first attempt on |
 /// | `amz-sdk-request` | AWS SDKs, from the first attempt on; not where it says `max=1` |
+/// | `x-goog-api-client`, with `gccl-attempt-count/` in it | Google Cloud's SDKs for storage, from the first attempt on |
 /// | `grpc-previous-rpc-attempts` | gRPC clients, from the second attempt on ([A6](https://github.com/grpc/proposal/blob/master/A6-client-retries.md)) |
 #[must_use]
 pub fn declares_attempt(headers: &HeaderMap) -> bool {
@@ -134,6 +135,11 @@ pub fn declares_attempt(headers: &HeaderMap) -> bool {
         .into_iter()
         .any(|name| headers.contains_key(name))
         || headers.get("amz-sdk-request").is_some_and(|value| !only_one(value))
+        || headers.get_all("x-goog-api-client").iter().any(|value| {
+            value
+                .to_str()
+                .is_ok_and(|value| value.split(' ').any(|part| part.starts_with("gccl-attempt-count/")))
+        })
 }
 
 #[cfg(test)]
@@ -248,6 +254,8 @@ mod tests {
         assert!(declares("amz-sdk-request", "attempt=1; max=3"));
         assert!(declares("amz-sdk-request", "ttl=20260101T000000Z; attempt=1; max=10"));
         assert!(!declares("amz-sdk-request", "attempt=1; max=1"));
+        assert!(declares("x-goog-api-client", "gl-go/1.26 gccl-invocation-id/a gccl-attempt-count/1"));
+        assert!(!declares("x-goog-api-client", "gl-go/1.26 gccl/1.2"));
         assert!(!declares("retry-after", "1"));
     }
 }

@@ -3,8 +3,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Extensions;
-use reqwest::{Request, Response};
+use http::{Extensions, Method};
+use reqwest::{Request, Response, Url};
 use reqwest_middleware::{Middleware, Next, Result};
 
 use super::resent::Resent;
@@ -22,9 +22,10 @@ pub struct ForbearMiddleware {
     resent: Arc<Resent>,
 }
 
-/// Extension of a logical request that ended in a limited answer or a refusal. Who comes back with it sends again.
-#[derive(Debug, Clone, Copy)]
-struct GivenBack;
+/// Extension of a logical request that ended in a limited answer or a refusal: what was asked. Who comes back with it and
+/// the same question sends again; who only keeps extensions for the next request does not.
+#[derive(Clone)]
+struct GivenBack(Method, Url);
 
 impl ForbearMiddleware {
     /// The stack of `families`, see [`stack`](crate::stack).
@@ -59,9 +60,11 @@ impl ForbearMiddleware {
         if !extensions.is_empty() {
             request.extensions_mut().extend(extensions.clone());
         }
-        if extensions.get::<GivenBack>().is_some() {
+        let before = extensions.get::<GivenBack>();
+        if before.is_some_and(|GivenBack(method, url)| method == request.method() && *url == asked) {
             RETRY_ABOVE.report();
         }
+        let method = request.method().clone();
         let through = Through::new(next, &self.resent, extensions.clone());
         let answer = self.stack.service(through.clone()).send(request).await;
         *extensions = through.into_extensions();
@@ -70,7 +73,7 @@ impl ForbearMiddleware {
             Err(error) => error.is_refusal(),
         };
         if limited {
-            extensions.insert(GivenBack);
+            extensions.insert(GivenBack(method, asked.clone()));
         }
         answer.map(|answer| back(answer, asked)).map_err(theirs)
     }

@@ -11,7 +11,7 @@
 //! | a signal whose wait does not fit | it is returned at once, with its full hint |
 //! | `Exhausted`, `Blocked`, do-not-retry | it is returned: never waited for, never sent again |
 //! | other than 429, and the request is not safe to repeat | it is returned |
-//! | the request [declares its caller's attempt](forbear_core::retry::declares_attempt), as SDKs do: `forbear-attempt`, `x-stainless-retry-count`, `amz-sdk-request`, `grpc-previous-rpc-attempts` | its limited answer is returned: who counts attempts sends again |
+//! | the request [declares its caller's attempt](forbear_core::retry::declares_attempt), as SDKs do: `forbear-attempt`, `x-stainless-retry-count`, `amz-sdk-request`, `gccl-attempt-count` in `x-goog-api-client`, `grpc-previous-rpc-attempts` | its limited answer is returned: who counts attempts sends again |
 //! | a body that cannot be replayed | it was sent once, untouched; its limited answer is returned |
 //! | a refusal of the gate | waited out if that fits, woken early by a good verdict; else [`Cooling`](crate::Cooling) |
 //! | a refusal of pacing | it is returned: the attempt waited there for as long as it may |
