@@ -7,6 +7,7 @@ mod cases;
 mod connections;
 mod errors;
 mod forwarder;
+mod hostile;
 mod middleware;
 mod passing;
 mod permits;
