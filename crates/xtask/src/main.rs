@@ -6,9 +6,11 @@
 //! | `plan` | which steps a task consists of |
 //! | `step` | one command, or a few: run, timed, explained when it fails |
 //! | `api` | the public API of each library, and its list |
+//! | `features` | every feature alone, and every two of them |
 //! | `report` | the lines at the end, and the exit code |
 
 mod api;
+mod features;
 mod plan;
 #[cfg(test)]
 mod published;

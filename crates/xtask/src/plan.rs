@@ -96,13 +96,7 @@ pub(crate) fn ci(after_test: bool, has: fn(&Tool) -> bool) -> Vec<Step> {
     ));
     steps.extend(api(false));
     steps.extend(HACK.unless(has));
-    steps.push(unstable(
-        Step::cargo(
-            "features",
-            ["hack", "check", "--feature-powerset", "--depth", "2", "--quiet"].into_iter().chain(PUBLISHED),
-        )
-        .hint("with those features alone something is missing: a `cfg`, or a feature that another turns on"),
-    ));
+    steps.push(Step::own("features", crate::features::check));
     steps.push(
         Step::cargo("packages", ["package", "--quiet", "--allow-dirty"].into_iter().chain(PUBLISHED)).hint(
             "what is uploaded does not build by itself: a file, a version or a feature is missing in it",

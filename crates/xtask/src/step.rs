@@ -63,7 +63,7 @@ impl Step {
 
     /// The command as a reader can paste it into a shell.
     fn line(&self) -> String {
-        let Work::Cargo(arguments) = &self.work else { return format!("cargo xtask {}", self.name) };
+        let Work::Cargo(arguments) = &self.work else { return "several commands".to_owned() };
         let environment = self.environment.iter().map(|(key, value)| format!("{key}=\"{value}\" "));
         format!("{}cargo {}", environment.collect::<String>(), arguments.join(" "))
     }

@@ -37,6 +37,7 @@ impl PacingRefused {
         }))
     }
 
+    #[cfg(feature = "sweep")]
     pub(crate) fn known_retry_at(&self) -> Option<Monotonic> {
         self.0.retry_at
     }
