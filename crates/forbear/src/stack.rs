@@ -112,6 +112,13 @@ impl Stack {
     }
 }
 
+impl Stack {
+    /// The layers around a client that is known to hold none: to look for them takes longer than a call of them all.
+    pub(crate) fn around<S>(&self, client: S) -> Stacked<S> {
+        self.budget.around(self.retry_after.around(self.pacing.around(self.cooldown.around(client))))
+    }
+}
+
 /// Who waits for an attempt goes so much later than its budget lets it.
 #[cfg(feature = "stale")]
 const TIE: Duration = Duration::from_millis(2);
@@ -146,6 +153,10 @@ impl<S> Layer<S> for Stack {
     type Service = Stacked<S>;
 
     fn layer(&self, client: S) -> Stacked<S> {
-        self.budget.layer(self.retry_after.layer(self.pacing.layer(self.cooldown.layer(client))))
+        BudgetLayer::look::<S>();
+        RetryAfterLayer::look::<S>();
+        PacingLayer::look::<S>();
+        FamilyCooldownLayer::look::<S>();
+        self.around(client)
     }
 }

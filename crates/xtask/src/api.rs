@@ -1,12 +1,12 @@
 //! The public API of each library, listed in `tests/api` and held against what its source says.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::plan::UNSTABLE;
 use crate::step::{self, root};
 
 /// The libraries whose API is a promise.
@@ -14,9 +14,6 @@ const LIBRARIES: [&str; 4] = ["forbear-core", "forbear", "forbear-mock", "forbea
 
 /// The Rust whose rustdoc JSON the lister reads; tests/api/Cargo.toml pins that. Both move together.
 const RUST: &str = "1.95.0";
-
-/// The environment that lets a stable rustdoc write JSON.
-const UNSTABLE: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
 
 /// Fails where a list is not what the source says.
 pub(crate) fn check() -> Result<(), String> {
@@ -67,13 +64,11 @@ fn list(library: &str) -> Result<String, String> {
     let rustdoc = ["rustdoc", "--quiet", "--lib", "--all-features", "--package", library, "--"];
     let json = ["-Z", "unstable-options", "--output-format", "json"];
     let mut command = pinned()?;
-    output(command.env(UNSTABLE.0, UNSTABLE.1).args(rustdoc).args(json))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
-    let target = root().join(target);
+    output(command.envs(UNSTABLE).args(rustdoc).args(json))?;
+    let target = root().join(UNSTABLE[1].1);
     let json = target.join("doc").join(library.replace('-', "_")).with_extension("json");
     let mut lister = step::cargo();
     lister.args(["run", "--quiet", "--locked", "--manifest-path", "tests/api/Cargo.toml", "--target-dir"]);
-    // What it is built of differs from what others are built of, so it has a place of its own.
     output(lister.arg(absolute(&target.join("api"))).arg("--").arg(absolute(&json)))
 }
 

@@ -10,9 +10,8 @@ use crate::step::{self, root};
 pub(crate) fn check() -> Result<(), String> {
     let mut hack = step::cargo();
     hack.args(["hack", "check", "--feature-powerset", "--depth", "2", "--quiet"]).args(PUBLISHED);
-    // As the steps before it have it: what they checked need not be checked anew. A flag that denies warnings would change
-    // every dependency, so they are looked for in what is printed.
-    hack.env("RUSTC_BOOTSTRAP", "1").current_dir(root()).stdin(Stdio::null()).stderr(Stdio::piped());
+    // A flag that denies warnings would change every dependency, so they are looked for in what is printed.
+    hack.current_dir(root()).stdin(Stdio::null()).stderr(Stdio::piped());
     let failed = |error: std::io::Error| format!("`cargo hack` could not be run: {error}");
     let mut running = hack.spawn().map_err(failed)?;
     let mut warned = false;

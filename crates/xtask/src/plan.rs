@@ -25,6 +25,11 @@ pub(crate) const PUBLISHED: [&str; 10] = [
     "forbear-gateway",
 ];
 
+/// Lets a stable rustdoc do what docs.rs does. Build scripts look at that variable, so what is built with it has a place of its
+/// own: else everything would be built anew after each such step.
+pub(crate) const UNSTABLE: [(&str, &str); 2] =
+    [("RUSTC_BOOTSTRAP", "1"), ("CARGO_TARGET_DIR", "target/unstable")];
+
 const DENY: Tool = Tool { command: "deny", install: "install cargo-deny", version: "cargo-deny@0.20.2" };
 const HACK: Tool = Tool { command: "hack", install: "install cargo-hack", version: "cargo-hack@0.6.46" };
 
@@ -79,21 +84,20 @@ pub(crate) fn ci(after_test: bool, has: fn(&Tool) -> bool) -> Vec<Step> {
     let mut steps = if after_test { Vec::new() } else { test() };
     steps.extend(loom());
     steps.push(Step::cargo("fmt", ["fmt", "--all", "--check"]).hint("run `cargo fmt --all`"));
-    // What follows up to `features` needs no code. rustdoc and the lists need unstable options, and build scripts look at that
-    // variable: with one value for all, dependencies are checked once.
-    let unstable = |step: Step| step.env("RUSTC_BOOTSTRAP", "1");
-    steps.push(unstable(
+    steps.push(
         Step::cargo(
             "clippy",
             ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],
         )
         .hint("mend the code, or `#[expect(…, reason = \"…\")]` what is meant as it is"),
-    ));
-    steps.push(unstable(
+    );
+    steps.push(
         Step::cargo("doc", ["doc", "--workspace", "--all-features", "--no-deps"])
             .env("RUSTDOCFLAGS", "--cfg docsrs -D warnings")
+            .env(UNSTABLE[0].0, UNSTABLE[0].1)
+            .env(UNSTABLE[1].0, UNSTABLE[1].1)
             .hint("mostly a link to a name that is not public or was renamed"),
-    ));
+    );
     steps.extend(api(false));
     steps.extend(HACK.unless(has));
     steps.push(Step::own("features", crate::features::check));

@@ -71,11 +71,23 @@ impl BudgetLayer {
     }
 }
 
+impl BudgetLayer {
+    /// Reports what must not stand below, where it does.
+    pub(crate) fn look<S>() {
+        Mistake::look::<S>("BudgetLayer", &[&TWO_BUDGETS]);
+    }
+
+    /// The layer around what was looked at.
+    pub(crate) fn around<S>(&self, inner: S) -> BudgetService<S> {
+        BudgetService::new(inner, *self)
+    }
+}
+
 impl<S> Layer<S> for BudgetLayer {
     type Service = BudgetService<S>;
 
     fn layer(&self, inner: S) -> BudgetService<S> {
-        Mistake::look::<S>("BudgetLayer", &[&TWO_BUDGETS]);
-        BudgetService::new(inner, *self)
+        Self::look::<S>();
+        self.around(inner)
     }
 }

@@ -37,14 +37,26 @@ impl FamilyCooldownLayer {
     }
 }
 
-impl<S> Layer<S> for FamilyCooldownLayer {
-    type Service = FamilyCooldownService<S>;
-
-    fn layer(&self, inner: S) -> FamilyCooldownService<S> {
+impl FamilyCooldownLayer {
+    /// Reports what must not stand below, where it does.
+    pub(crate) fn look<S>() {
         Mistake::look::<S>(
             "FamilyCooldownLayer",
             &[&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &PACING_INSIDE, &TWO_GATES],
         );
+    }
+
+    /// The layer around what was looked at.
+    pub(crate) fn around<S>(&self, inner: S) -> FamilyCooldownService<S> {
         FamilyCooldownService::new(inner, self.families.0.snapshot())
+    }
+}
+
+impl<S> Layer<S> for FamilyCooldownLayer {
+    type Service = FamilyCooldownService<S>;
+
+    fn layer(&self, inner: S) -> FamilyCooldownService<S> {
+        Self::look::<S>();
+        self.around(inner)
     }
 }

@@ -46,11 +46,23 @@ impl PacingLayer {
     }
 }
 
+impl PacingLayer {
+    /// Reports what must not stand below, where it does.
+    pub(crate) fn look<S>() {
+        Mistake::look::<S>("PacingLayer", &[&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &TWO_PACERS]);
+    }
+
+    /// The layer around what was looked at.
+    pub(crate) fn around<S>(&self, inner: S) -> PacingService<S> {
+        PacingService::new(inner, self.families.0.snapshot(), self.cost_of)
+    }
+}
+
 impl<S> Layer<S> for PacingLayer {
     type Service = PacingService<S>;
 
     fn layer(&self, inner: S) -> PacingService<S> {
-        Mistake::look::<S>("PacingLayer", &[&RETRY_INSIDE, &TOWER_RETRY_INSIDE, &BUDGET_INSIDE, &TWO_PACERS]);
-        PacingService::new(inner, self.families.0.snapshot(), self.cost_of)
+        Self::look::<S>();
+        self.around(inner)
     }
 }

@@ -58,7 +58,7 @@ mod response;
 mod service;
 
 #[cfg(feature = "reqwest-middleware")]
-pub(crate) use self::request::outgoing;
+pub(crate) use self::request::outgoing_to;
 #[cfg(feature = "reqwest-middleware")]
 pub(crate) use self::response::{answer, back};
 pub use self::service::{Reqwest, ReqwestFuture};

@@ -7,6 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
 use http::Request;
+#[cfg(feature = "reqwest-middleware")]
+use http::Uri;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::body::{BoxError, into_bytes, longer};
@@ -19,12 +21,29 @@ const AT_HAND: u64 = 64 * 1024;
 ///
 /// # Errors
 /// Where its URL is none for reqwest, such as one without a host. The error does not show it.
-pub(crate) fn outgoing<B>(request: Request<B>) -> Result<reqwest::Request, reqwest::Error>
+pub(super) fn outgoing<B>(request: Request<B>) -> Result<reqwest::Request, reqwest::Error>
 where
     B: Body + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
     request.map(body).try_into().map_err(reqwest::Error::without_url)
+}
+
+/// The same, to a URL that reqwest has parsed before: to print and parse it again costs more than all layers.
+#[cfg(feature = "reqwest-middleware")]
+pub(crate) fn outgoing_to<B>(
+    url: &reqwest::Url,
+    mut request: Request<B>,
+) -> Result<reqwest::Request, reqwest::Error>
+where
+    B: Body + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
+    // Short, and in the scheme of nobody, so that no host is looked at.
+    *request.uri_mut() = Uri::from_static("a://b");
+    let mut request = outgoing(request)?;
+    *request.url_mut() = url.clone();
+    Ok(request)
 }
 
 /// A body in reqwest's own type; of one that may come to more than 64 KiB, or keeps one waiting, nothing is read ahead.

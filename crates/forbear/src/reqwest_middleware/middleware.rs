@@ -11,7 +11,7 @@ use super::resent::Resent;
 use super::through::{Through, theirs};
 use crate::order::RETRY_ABOVE;
 use crate::reqwest::back;
-use crate::{Families, RetryAfterLayer, Signal, Stack};
+use crate::{Families, RetryAfterLayer, Signal, Stack, Vendor};
 
 /// All layers in the documented order, as a middleware. See the [module](super).
 ///
@@ -65,8 +65,8 @@ impl ForbearMiddleware {
             RETRY_ABOVE.report();
         }
         let method = request.method().clone();
-        let through = Through::new(next, &self.resent, extensions.clone());
-        let answer = self.stack.service(through.clone()).send(request).await;
+        let through = Through::new(next, &self.resent, &asked, extensions.clone());
+        let answer = Vendor::new(self.stack.around(through.clone())).send(request).await;
         *extensions = through.into_extensions();
         let limited = match &answer {
             Ok(answer) => answer.extensions().get::<Signal>().is_some(),

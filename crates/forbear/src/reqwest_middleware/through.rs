@@ -6,25 +6,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use http::{Extensions, Request, Response};
+use reqwest::Url;
 use reqwest_middleware::{Error as Theirs, Next};
 use tower_service::Service;
 
 use super::resent::Resent;
 use crate::Error;
 use crate::body::Replay;
-use crate::reqwest::{answer, outgoing};
+use crate::reqwest::{answer, outgoing_to};
 
 /// The middleware after this one, and the client. Clones share the extensions of the logical request.
 #[derive(Clone)]
 pub(super) struct Through<'a> {
     next: Next<'a>,
     resent: &'a Resent,
+    url: &'a Url,
     extensions: Arc<Mutex<Extensions>>,
 }
 
 impl<'a> Through<'a> {
-    pub(super) fn new(next: Next<'a>, resent: &'a Resent, extensions: Extensions) -> Self {
-        Self { next, resent, extensions: Arc::new(Mutex::new(extensions)) }
+    pub(super) fn new(next: Next<'a>, resent: &'a Resent, url: &'a Url, extensions: Extensions) -> Self {
+        Self { next, resent, url, extensions: Arc::new(Mutex::new(extensions)) }
     }
 
     /// What the last attempt that ended left there.
@@ -43,11 +45,11 @@ impl<'a> Service<Request<Replay<reqwest::Body>>> for Through<'a> {
     }
 
     fn call(&mut self, mut request: Request<Replay<reqwest::Body>>) -> Self::Future {
-        let Self { next, resent, extensions } = self.clone();
+        let Self { next, resent, url, extensions } = self.clone();
         Box::pin(async move {
             let asked = request.uri().clone();
             let clones = resent.mark(request.extensions_mut());
-            let request = outgoing(request).map_err(|error| ours(error.into()))?;
+            let request = outgoing_to(url, request).map_err(|error| ours(error.into()))?;
             let clones = clones.filter(|_| request.body().is_none_or(|body| body.as_bytes().is_some()));
             let lock = || extensions.lock().unwrap_or_else(PoisonError::into_inner);
             // An attempt that is dropped leaves nothing behind.

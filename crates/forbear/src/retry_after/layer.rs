@@ -68,11 +68,23 @@ impl Default for RetryAfterLayer {
     }
 }
 
+impl RetryAfterLayer {
+    /// Reports what must not stand below, where it does.
+    pub(crate) fn look<S>() {
+        Mistake::look::<S>("RetryAfterLayer", &[&BUDGET_INSIDE, &TWO_RETRIES]);
+    }
+
+    /// The layer around what was looked at.
+    pub(crate) fn around<S>(&self, inner: S) -> RetryAfterService<S> {
+        RetryAfterService::new(inner, self.clone())
+    }
+}
+
 impl<S> Layer<S> for RetryAfterLayer {
     type Service = RetryAfterService<S>;
 
     fn layer(&self, inner: S) -> RetryAfterService<S> {
-        Mistake::look::<S>("RetryAfterLayer", &[&BUDGET_INSIDE, &TWO_RETRIES]);
-        RetryAfterService::new(inner, self.clone())
+        Self::look::<S>();
+        self.around(inner)
     }
 }
