@@ -4,11 +4,13 @@
 mod deferrals;
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use apalis::prelude::{
-    Attempt, BoxDynError, Data, RetryAfterError, RetryPolicy, TaskSink, WorkerBuilder, WorkerBuilderExt,
+    Attempt, BoxDynError, Data, Event, EventListenerExt, RetryAfterError, RetryPolicy, TaskSink,
+    WorkerBuilder, WorkerBuilderExt,
 };
 use apalis_core::backend::dequeue::VecDequeBackend;
 use bytes::Bytes;
@@ -16,7 +18,7 @@ use forbear::{Error, Families, Family, Signal, Vendor};
 use forbear_mock::{MockService, MockVendor, reply};
 use http::{Request, Response, StatusCode};
 use http_body_util::Empty;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::BoxError;
@@ -24,6 +26,8 @@ pub use deferrals::{Deferrable, Deferrals, DeferralsService};
 
 /// What a worker waits within a job: a short cool-down, or its place in a recovery. What takes longer is the queue's to wait.
 const BUDGET: Duration = Duration::from_millis(500);
+/// When a job is looked at again where nobody knows when its vendor is called again.
+const UNKNOWN: Duration = Duration::from_secs(1);
 /// Who is refused for so long on end has failed.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -66,7 +70,7 @@ impl fmt::Display for Done {
 #[derive(Clone)]
 struct Shared {
     vendor: Vendor<MockService>,
-    done: mpsc::UnboundedSender<Done>,
+    told: mpsc::UnboundedSender<Result<Done, String>>,
     start: Instant,
 }
 
@@ -79,13 +83,13 @@ async fn fetch(job: Job, attempt: Attempt, shared: Data<Arc<Shared>>) -> Result<
             Some(wait) => Err(Box::new(RetryAfterError::new("the vendor says 429", wait))),
             None if response.status() == StatusCode::OK => {
                 let at = shared.start.elapsed();
-                shared.done.send(Done { path, attempts: attempt.current(), deferrals: job.deferrals, at })?;
+                let (attempts, deferrals) = (attempt.current(), job.deferrals);
+                shared.told.send(Ok(Done { path, attempts, deferrals, at }))?;
                 Ok(())
             }
             None => Err(response.status().to_string().into()),
         },
-        // A refusal, or a budget that the next wait does not fit: the vendor said when, or this program knows.
-        Err(error) => match error.retry_in().filter(|_| is_deferral(&error)) {
+        Err(error) => match deferred_for(&error) {
             Some(wait) => Err(Box::new(RetryAfterError::new(error, wait))),
             None => Err(Box::new(error)),
         },
@@ -97,9 +101,18 @@ fn later<B>(response: &Response<B>) -> Option<Duration> {
     response.extensions().get::<Signal>()?.retry_in()
 }
 
-/// Whether it is for want of time alone that it was not done.
-fn is_deferral(error: &Error) -> bool {
-    error.is_refusal() || matches!(error, Error::BudgetExhausted(_))
+/// For how long a job is deferred; `None` where its vendor is not to blame, or waiting does not help.
+fn deferred_for(error: &Error) -> Option<Duration> {
+    match error {
+        // Paused, say: nobody knows until when.
+        Error::Cooling(_) => Some(error.retry_in().unwrap_or(UNKNOWN)),
+        // Without a time it never goes: it costs more than is ever let through.
+        Error::Pacing(_) => error.retry_in(),
+        // The next wait did not fit, or its turn did not come in time.
+        Error::BudgetExhausted(spent) if spent.attempts() == 0 => Some(error.retry_in().unwrap_or(UNKNOWN)),
+        Error::BudgetExhausted(_) => error.retry_in(),
+        _ => None,
+    }
 }
 
 /// Only faults: what is deferred is not sent again at once.
@@ -110,9 +123,10 @@ fn is_fault(error: &BoxDynError) -> bool {
 /// Plays it, in about three seconds.
 ///
 /// # Errors
-/// Where the worker cannot be run.
+/// Where the worker cannot be run, or a job fails.
 pub async fn run() -> Result<Vec<Done>, BoxError> {
     let mock = MockVendor::in_process()
+        .script(reply(200))
         .route("/quotes", [reply(429).retry_after(1).times(2), reply(200)])
         .route("/news", [reply(500), reply(200)]);
     play(&mock, &["/news", "/quotes", "/chart"]).await
@@ -121,7 +135,7 @@ pub async fn run() -> Result<Vec<Done>, BoxError> {
 /// Runs a worker until a job for each of `paths` is done.
 ///
 /// # Errors
-/// Where the worker cannot be run.
+/// Where the worker cannot be run, or a job fails.
 pub async fn play(mock: &MockVendor, paths: &[&str]) -> Result<Vec<Done>, BoxError> {
     let families = Families::builder().family(Family::new("vendor").host(mock.authority())).build()?;
     let vendor = forbear::stack(&families).budget(BUDGET).service(mock.service());
@@ -130,8 +144,9 @@ pub async fn play(mock: &MockVendor, paths: &[&str]) -> Result<Vec<Done>, BoxErr
         queue.push(Job { url: mock.url(path), deferrals: 0, since: None }).await?;
     }
 
-    let (done, mut told) = mpsc::unbounded_channel();
-    let shared = Arc::new(Shared { vendor, done, start: Instant::now() });
+    let (told, mut ended) = mpsc::unbounded_channel();
+    let failed = told.clone();
+    let shared = Arc::new(Shared { vendor, told, start: Instant::now() });
     let worker = WorkerBuilder::new("quotes")
         .backend(queue.clone())
         .concurrency(4)
@@ -139,17 +154,26 @@ pub async fn play(mock: &MockVendor, paths: &[&str]) -> Result<Vec<Done>, BoxErr
         // Outside the retry, which leaves to it what is no fault.
         .layer(Deferrals::new(queue, LONGEST))
         .retry(RetryPolicy::retries(2).retry_if(is_fault))
+        .on_event(move |_, event| {
+            if let Event::Error(error) = event {
+                let _ = failed.send(Err(error.to_string()));
+            }
+        })
         .build(fetch);
+    let (all, list) = oneshot::channel();
     let count = paths.len();
-    let (all, list) = tokio::sync::oneshot::channel();
-    let told = async move {
+    let every_job = async move {
         let mut rows = Vec::new();
         while rows.len() < count {
-            rows.extend(told.recv().await);
+            match ended.recv().await {
+                Some(Ok(done)) => rows.push(done),
+                Some(Err(failed)) => return Err(io::Error::other(format!("a job failed: {failed}"))),
+                None => break,
+            }
         }
         let _ = all.send(rows);
-        Ok::<_, std::io::Error>(())
+        Ok(())
     };
-    worker.run_until(told).await?;
+    worker.run_until(every_job).await?;
     Ok(list.await?)
 }
