@@ -22,6 +22,7 @@ async fn claim(store: &SqliteStore) -> Vec<String> {
     let lease = Duration::from_secs(30);
     let terms = Terms { now: Stamp::from_millis(2_000), lease, token: Token(u64::MAX), max_attempts: 3 };
     let claims = store.claim(&source(), 10, &terms).await.unwrap();
+    assert!(!claims.more);
     claims.claimed.iter().map(|kept| kept.key.to_string()).collect()
 }
 
