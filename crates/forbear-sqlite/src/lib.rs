@@ -43,6 +43,7 @@ mod row;
 mod schema;
 mod settings;
 mod store;
+mod work;
 mod writer;
 
 pub use invalid::InvalidStore;

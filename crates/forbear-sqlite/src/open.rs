@@ -140,6 +140,7 @@ fn attempt(path: &Path, settings: &Settings) -> Result<(Connection, PartitionKey
     };
     let key = schema::migrate(&mut connection).map_err(tables)?;
     crate::cooldowns::prepare(&connection).map_err(tables)?;
+    crate::work::prepare(&connection).map_err(tables)?;
     Ok((connection, key))
 }
 
