@@ -4,6 +4,7 @@
 
 pub mod apalis_worker;
 pub mod axum_outbound;
+pub mod cache_proxy;
 pub mod cli_gate;
 pub mod compose;
 pub mod gateway_stack;
