@@ -35,6 +35,7 @@ async fn a_look_before_a_probe_is_waited_for_no_longer_than_50_ms() {
     strike(&families, 60).await;
     families.stored().await.unwrap();
     store.is(Mood::HangsOnLooks);
+    store.passes(59 * SECOND + 920 * MS);
     sleep(59 * SECOND + 920 * MS).await;
     let began = Instant::now();
     families.pause("vendor", forbear::Operator::new("alice", "")).unwrap();
