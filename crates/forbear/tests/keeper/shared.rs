@@ -35,7 +35,6 @@ async fn a_look_before_a_probe_is_waited_for_no_longer_than_50_ms() {
     strike(&families, 60).await;
     families.stored().await.unwrap();
     store.is(Mood::HangsOnLooks);
-    // The clock of the store goes with that of the test.
     store.passes(59 * SECOND + 920 * MS);
     sleep(59 * SECOND + 920 * MS).await;
     let began = Instant::now();
