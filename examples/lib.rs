@@ -2,7 +2,9 @@
 //!
 //! Each example is a module here and a small `main` beside it, so that a test can run it and look at what it did.
 
+pub mod apalis_worker;
 pub mod axum_outbound;
+pub mod cache_proxy;
 pub mod cli_gate;
 pub mod compose;
 pub mod gateway_stack;

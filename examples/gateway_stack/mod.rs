@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 pub use gateway::{Gateway, serve};
+pub(crate) use headers::strip;
 
 use crate::BoxError;
 

@@ -5,10 +5,15 @@ const PAGE: &str = include_str!("../../docs/operations.md");
 
 /// The cells of each row of the table whose first heading is `first`, without code marks.
 pub(crate) fn table(first: &str) -> Vec<Vec<String>> {
+    table_of(PAGE, first)
+}
+
+/// The same of another page.
+pub(crate) fn table_of(page: &str, first: &str) -> Vec<Vec<String>> {
     let head = format!("| {first} |");
-    let after = PAGE.lines().skip_while(|line| !line.starts_with(&head)).skip(2);
+    let after = page.lines().skip_while(|line| !line.starts_with(&head)).skip(2);
     let rows: Vec<Vec<String>> = after.take_while(|line| line.starts_with('|')).map(cells).collect();
-    assert!(!rows.is_empty(), "docs/operations.md has a table that begins with {head:?}");
+    assert!(!rows.is_empty(), "the page has a table that begins with {head:?}");
     rows
 }
 

@@ -1,9 +1,15 @@
 //! The events are as `docs/operations.md` lists them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use forbear::{BudgetLayer, Families, Family, NoWait, Operator};
+use forbear::{
+    BudgetLayer, CooldownStore, Families, Family, MemoryCooldowns, NoWait, Operator, StoreError, StoreFault,
+};
+use forbear_core::store::{CooldownEntry, CooldownKey, Loaded, StoreFuture};
+use forbear_core::work::Stamp;
 use forbear_mock::{MockVendor, reply};
 use forbear_tests::logs::{Logged, Logs};
 use http::Request;
@@ -50,11 +56,61 @@ async fn everything(families: &Families) {
     let _ = BudgetLayer::new(Duration::from_secs(1)).layer(vendor);
 }
 
+/// A store that is away, and comes back.
+#[derive(Debug, Clone, Default)]
+struct Flaky(MemoryCooldowns, Arc<AtomicBool>);
+
+impl Flaky {
+    fn here<'a, T: Send + 'a>(&self, answer: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
+        if self.1.load(Ordering::Relaxed) {
+            return Box::pin(async { Err(StoreError::new(StoreFault::Unavailable, "keep cool-downs")) });
+        }
+        answer
+    }
+}
+
+impl CooldownStore for Flaky {
+    fn name(&self) -> &'static str {
+        "flaky"
+    }
+
+    fn load(&self, now: Stamp) -> StoreFuture<'_, Loaded> {
+        self.here(self.0.load(now))
+    }
+
+    fn save(&self, entries: Vec<CooldownEntry>, now: Stamp) -> StoreFuture<'_, Vec<CooldownEntry>> {
+        self.here(self.0.save(entries, now))
+    }
+
+    fn look_up(&self, keys: Vec<CooldownKey>, now: Stamp) -> StoreFuture<'_, Vec<CooldownEntry>> {
+        self.here(self.0.look_up(keys, now))
+    }
+}
+
+/// Everything that there is to tell of a store.
+async fn stores() {
+    let store = Flaky::default();
+    let build = || Families::builder().family(Family::new("news")).store(store.clone()).build().unwrap();
+    let families = build();
+    families.pause("news", Operator::new("alice", "why not")).unwrap();
+    families.stored().await.unwrap();
+    store.1.store(true, Ordering::Relaxed);
+    let families = build();
+    let _ = families.loaded().await.unwrap_err();
+    store.1.store(false, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    store.1.store(true, Ordering::Relaxed);
+    families.resume("news", Operator::new("alice", "why not")).unwrap();
+    drop(families);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_event_has_the_documented_name_level_and_fields() {
     let logs = Logs::catch();
     let families = Families::builder().family(Family::new("quotes").host("quotes.test")).build().unwrap();
     everything(&families).await;
+    stores().await;
     let told: BTreeSet<_> = logs.all().iter().map(seen).collect();
     let documented: BTreeSet<_> =
         table("event").iter().map(|row| line(&row[1], &row[0], &listed(&row[3]))).collect();

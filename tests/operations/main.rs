@@ -7,6 +7,7 @@ mod events;
 mod expression;
 mod metrics;
 mod promtool;
+mod refresh;
 mod scrape;
 mod secrets;
 mod series;

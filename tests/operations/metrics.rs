@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use forbear::{Families, Family, NoWait, Operator, Pacing, PacingCause, Unknown};
+use forbear::{Families, Family, MemoryCooldowns, NoWait, Operator, Pacing, PacingCause, Unknown};
 use forbear_mock::{MockService, MockVendor, reply};
 use http::Request;
 use http_body_util::Full;
@@ -30,7 +30,12 @@ fn vendor(families: &Families, mock: &MockVendor) -> forbear::Vendor<MockService
 #[tokio::test(start_paused = true)]
 async fn every_metric_is_documented_with_its_labels_and_all_their_values() {
     let paced = quotes().pacing(Pacing::new().in_flight(8));
-    let families = Families::builder().family(paced).family(Family::new("news")).build().unwrap();
+    let families = Families::builder()
+        .family(paced)
+        .family(Family::new("news"))
+        .store(MemoryCooldowns::new())
+        .build()
+        .unwrap();
     let scrape = Exporter::new().scrape(&families.metrics());
     let rows = table("metric");
     let documented: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
@@ -56,7 +61,7 @@ async fn every_metric_is_documented_with_its_labels_and_all_their_values() {
     let mut phases: Vec<_> = table("phase").into_iter().map(|row| row[0].clone()).collect();
     phases.sort();
     assert_eq!(scrape.values("forbear_family_phase", "phase").into_iter().collect::<Vec<_>>(), phases);
-    assert_eq!(scrape.series.len(), 29 + 29 + 29 + 10 + 3, "as documented");
+    assert_eq!(scrape.series.len(), 29 + 29 + 29 + 10 + 3 + 4, "as documented");
 }
 
 #[tokio::test(start_paused = true)]

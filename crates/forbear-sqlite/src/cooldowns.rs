@@ -34,10 +34,14 @@ fn replace() -> String {
 const DELETE_OLD: &str = "DELETE FROM cooldowns WHERE forget_ms <= ?1";
 const DELETE_ONE: &str = "DELETE FROM cooldowns WHERE family = ?1 AND automatic = ?2 AND part = ?3";
 
+pub(crate) fn statements() -> [String; 5] {
+    [select_one(), select_all(), replace(), DELETE_OLD.to_owned(), DELETE_ONE.to_owned()]
+}
+
 /// Whether the tables are those that the statements are for.
 pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    for statement in [&*select_one(), &*select_all(), &*replace(), DELETE_OLD, DELETE_ONE] {
-        let _ = connection.prepare_cached(statement)?;
+    for statement in statements() {
+        let _ = connection.prepare_cached(&statement)?;
     }
     Ok(())
 }

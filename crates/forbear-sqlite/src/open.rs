@@ -32,6 +32,10 @@ enum Refused {
     Invalid(InvalidStore),
 }
 
+/// So much memory for pages of the file, in KiB as SQLite has it.
+const CACHE: i64 = -8_192;
+/// So many pages, 16 MiB, are in the log before they go into the file: keys come in no order, and each changes a page of its own.
+const LOG_PAGES: i64 = 4_096;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// Where the file is, in full, whatever directory the process changes to.
@@ -124,6 +128,8 @@ fn attempt(path: &Path, settings: &Settings) -> Result<(Connection, PartitionKey
     connection.pragma_update(None, "synchronous", synchronous).map_err(sql)?;
     connection.pragma_update(None, "trusted_schema", false).map_err(sql)?;
     connection.pragma_update(None, "cell_size_check", true).map_err(sql)?;
+    connection.pragma_update(None, "cache_size", CACHE).map_err(sql)?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(sql)?;
     if let Some(bytes) = settings.max_size {
         let pages = i64::try_from(bytes / PAGE).unwrap_or(i64::MAX);
         connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).map_err(sql)?;
@@ -140,6 +146,7 @@ fn attempt(path: &Path, settings: &Settings) -> Result<(Connection, PartitionKey
     };
     let key = schema::migrate(&mut connection).map_err(tables)?;
     crate::cooldowns::prepare(&connection).map_err(tables)?;
+    crate::work::prepare(&connection).map_err(tables)?;
     Ok((connection, key))
 }
 

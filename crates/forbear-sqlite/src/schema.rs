@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 pub(crate) const APPLICATION: i64 = 0x4672_6272;
 
 /// Each brings a file from the version before to its own; the first one is version 1.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE cooldowns (
         family TEXT NOT NULL,
@@ -32,7 +33,29 @@ const STEPS: &[&str] = &["
         PRIMARY KEY (family, automatic, part)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX cooldowns_forget ON cooldowns (forget_ms);
-"];
+",
+    "
+    CREATE TABLE work_sources (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+    CREATE TABLE work (
+        source INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        phase INTEGER NOT NULL,
+        ready_ms INTEGER,
+        due_ms INTEGER NOT NULL,
+        earliest_ms INTEGER NOT NULL,
+        token INTEGER,
+        again INTEGER NOT NULL,
+        attempts INTEGER NOT NULL,
+        deferrals INTEGER NOT NULL,
+        deferred_since_ms INTEGER,
+        done_ms INTEGER,
+        error TEXT,
+        reasons TEXT NOT NULL,
+        PRIMARY KEY (source, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX work_ready ON work (source, phase, ready_ms);
+",
+];
 
 /// What this program reads and writes.
 pub(crate) fn version() -> i64 {

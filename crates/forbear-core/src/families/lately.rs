@@ -23,11 +23,11 @@ pub(super) fn note(place: usize) {
 mod tests {
     use http::Uri;
 
-    use crate::families::{Families, Family, Found, Snapshot};
+    use crate::families::{Families, FamiliesBuilder, Family, Found, Snapshot};
     use crate::time::Monotonic;
 
     fn families(families: impl IntoIterator<Item = Family>) -> Families {
-        families.into_iter().fold(Families::builder(), |all, family| all.family(family)).build().unwrap()
+        families.into_iter().fold(Families::builder(), FamiliesBuilder::family).build().unwrap()
     }
 
     #[track_caller]

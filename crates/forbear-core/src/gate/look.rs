@@ -36,6 +36,14 @@ impl Gate {
         .0
     }
 
+    /// How long an answer takes on average.
+    #[must_use]
+    pub fn answers_in(&self) -> Duration {
+        let mut state = self.lock();
+        self.take_times(&mut state);
+        Duration::try_from_secs_f64(state.time.mean()).unwrap_or(Duration::MAX)
+    }
+
     /// What must be left of a budget for an answer to be likely. Who has waited until less is left is not sent.
     #[must_use]
     pub fn needed(&self) -> Duration {

@@ -13,7 +13,7 @@ use super::millis;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct PacingHealth {
-    /// Its limits, to read: `100 per 1m`, `gap 50ms`, `8 in flight`.
+    /// Its limits, to read: `100 per 1m00s`, `gap 50ms`, `8 in flight`.
     pub limits: Vec<String>,
     /// Attempts that wait in its queue, and in those of its partitions.
     pub queued: usize,

@@ -57,7 +57,7 @@ impl Pacer {
     pub(crate) fn heard(pacing: &Pacing, longest: Duration, listeners: Option<Arc<Listeners>>) -> Self {
         Self {
             paces: AtomicBool::new(true),
-            learns: AtomicBool::new(pacing.steered || pacing.retry_quota.is_some()),
+            learns: AtomicBool::new(pacing.learns()),
             retries: Retries::new(pacing.retry_quota),
             parts: OnceLock::new(),
             by_part: AtomicBool::new(pacing.per_partition.is_some()),
@@ -72,13 +72,14 @@ impl Pacer {
         let unlimited = Pacing::new();
         let settings = pacing.unwrap_or(&unlimited);
         self.paces.store(pacing.is_some(), Ordering::Release);
-        self.learns.store(settings.steered || settings.retry_quota.is_some(), Ordering::Release);
+        self.learns.store(settings.learns(), Ordering::Release);
         self.by_part.store(settings.per_partition.is_some(), Ordering::Release);
         self.retries.configure(settings.retry_quota);
         // First its own: a part that is made meanwhile has these, or is among those below.
         self.with(|state| state.configure(settings.clone(), longest));
+        let each = settings.of_each_partition();
         for part in self.every_part() {
-            part.configure(settings.per_partition.as_deref(), longest);
+            part.configure(each.as_ref(), longest);
         }
     }
 

@@ -36,7 +36,7 @@ impl Pacer {
             return Some(known);
         }
         let state = self.lock();
-        let pacing = state.settings.per_partition.as_deref().cloned()?;
+        let pacing = state.settings.of_each_partition()?;
         let longest = state.longest();
         drop(state);
         let make = || Arc::new(Self::heard(&pacing, longest, self.listeners().cloned()));

@@ -6,7 +6,8 @@ use crate::time::Monotonic;
 pub struct PacingRefusal {
     /// Why.
     pub cause: PacingCause,
-    /// When it could go at the earliest, as far as is known; `None` where waiting does not help.
+    /// When it could go at the earliest, as far as is known; `None` where waiting does not help, or nobody knows: what is in
+    /// flight ends when it ends.
     pub retry_at: Option<Monotonic>,
     /// When this was decided.
     pub at: Monotonic,

@@ -115,11 +115,25 @@ impl Pacing {
 
     /// Limits that each partition has for itself, such as each credential: an attempt needs those of its partition and those
     /// of the family. An attempt without a partition needs the family's alone. What is set outside this holds for all
-    /// partitions together. At most 10,000 partitions are told apart; what finds no room shares one.
+    /// partitions together; the larger of both margins holds. With `steered` in it what the vendor says is left is the
+    /// partition's that was asked with. At most 10,000 partitions are told apart; what finds no room shares one.
     #[must_use]
     pub fn per_partition(mut self, each: Self) -> Self {
         self.per_partition = Some(Box::new(each));
         self
+    }
+
+    /// The limits that each partition has for itself. The network is the same for all, so the family's margin holds there too.
+    pub(super) fn of_each_partition(&self) -> Option<Self> {
+        let each = self.per_partition.as_deref()?.clone();
+        let margin = each.margin.max(self.margin);
+        Some(each.margin(margin))
+    }
+
+    /// Whether answers are of interest: good ones, or what they say is left.
+    pub(super) fn learns(&self) -> bool {
+        let by_part = self.per_partition.as_ref().is_some_and(|each| each.steered);
+        self.steered || by_part || self.retry_quota.is_some()
     }
 
     /// Its limits, to read.
@@ -143,7 +157,11 @@ impl Pacing {
     /// `(key, what is wrong)` for the first bad value.
     pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         if self.is_unlimited() && self.retry_quota.is_none() && self.per_partition.is_none() {
-            return Err(("pacing", "without a limit; give it one, or leave it out".into()));
+            return Err((
+                "pacing",
+                "without a limit; give it at_most, gap, in_flight, steered or retry_quota, or leave it out"
+                    .into(),
+            ));
         }
         for (key, span) in [("gap", self.gap), ("margin", self.margin)] {
             if span > LONGEST {

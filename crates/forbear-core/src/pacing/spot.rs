@@ -35,6 +35,11 @@ impl Spot {
         Self { pacer, key: Some(key), entry }
     }
 
+    /// From now on it waits until then: less of its budget is enough for an answer, or more is needed than was known.
+    pub fn until(&mut self, deadline: Monotonic) {
+        self.entry.deadline = Some(deadline);
+    }
+
     /// What the attempt does next. Where that is to sleep, `waker` is kept and woken when something changes for it; the state
     /// is looked at and the waker stored under one lock, so no wake-up is lost. Who is woken asks its gate first: a strike or
     /// a pause wakes everybody. A spot that is used up is refused ([`NoQueue`](super::PacingCause::NoQueue)).
@@ -42,11 +47,12 @@ impl Spot {
         // Cloned before the lock is taken: it is somebody else's code.
         let waker = waker.clone();
         let shuts_down = self.pacer.shuts_down();
+        let deadline = self.entry.deadline.unwrap_or(Monotonic::NEVER);
         let key = self.key;
         let next = self.pacer.with(|state| {
             let now = state.advance(now);
             match key {
-                Some(key) => state.next(key, waker, shuts_down, now),
+                Some(key) => state.next((key, deadline), waker, shuts_down, now),
                 None => {
                     state.spent.push(waker);
                     Next::Refused(state.refuse(super::PacingCause::NoQueue, None, now))

@@ -60,7 +60,8 @@ impl State {
             return Ok(Parked::Queued(self.queue.insert(*entry, now)));
         };
         let at = self.expected(entry, now);
-        Err(self.refuse(refused, Some(at), now))
+        // Where only what is in flight is in the way, nobody knows when.
+        Err(self.refuse(refused, (at > now).then_some(at), now))
     }
 
     pub(super) fn refuse(
@@ -73,10 +74,16 @@ impl State {
         PacingRefusal { cause, retry_at, at: now, queued: self.queue.len() }
     }
 
-    /// What the one at `key` does next. Where that is to sleep, `waker` is woken when something changes for it.
-    pub(super) fn next(&mut self, key: Key, waker: Waker, shuts_down: bool, now: Monotonic) -> Next {
+    /// What the one at `key` does next, which must go before `deadline`. Where that is to sleep, `waker` is woken when something changes for it.
+    pub(super) fn next(
+        &mut self,
+        (key, deadline): (Key, Monotonic),
+        waker: Waker,
+        shuts_down: bool,
+        now: Monotonic,
+    ) -> Next {
         self.pass_over_the_unresponsive(now);
-        let next = self.decide(key, shuts_down, now);
+        let next = self.decide(key, deadline, shuts_down, now);
         if let Next::Sleep(until) = next {
             if let Some(waiter) = self.queue.get_mut(key) {
                 waiter.looks_at = until;
@@ -90,30 +97,29 @@ impl State {
         next
     }
 
-    fn decide(&mut self, key: Key, shuts_down: bool, now: Monotonic) -> Next {
+    fn decide(&mut self, key: Key, deadline: Monotonic, shuts_down: bool, now: Monotonic) -> Next {
         self.queue.take_back(key);
-        let Some(entry) = self.queue.get_mut(key).map(|waiter| waiter.entry) else {
+        let Some(cost) = self.queue.get_mut(key).map(|waiter| waiter.entry.cost) else {
             return Next::Refused(self.refuse(PacingCause::NoQueue, None, now));
         };
         if shuts_down {
             return Next::Refused(self.refuse(PacingCause::ShuttingDown, None, now));
         }
-        let deadline = entry.deadline.unwrap_or(Monotonic::NEVER);
         let leads = self.queue.leader() == Some(key);
-        let ready = self.ready(entry.cost, now);
+        let ready = self.ready(cost, now);
         // What is not possible for itself alone is not possible behind others.
         let at = if let Ready::At(at) = ready { at } else { now };
         if ready == Ready::Never {
             return Next::Refused(self.refuse(PacingCause::Cost, None, now));
         }
         if at >= deadline {
-            return Next::Refused(self.refuse(PacingCause::TooLate, Some(at), now));
+            return Next::Refused(self.refuse(PacingCause::TooLate, (at > now).then_some(at), now));
         }
         match ready {
             Ready::Now if leads => {
                 let waiter = self.queue.serve(key);
                 self.spent.extend(waiter.and_then(|waiter| waiter.waker));
-                let counted = self.book(entry.cost, now);
+                let counted = self.book(cost, now);
                 self.nudge();
                 Next::Go(now, counted)
             }

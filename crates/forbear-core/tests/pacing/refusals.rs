@@ -24,6 +24,19 @@ fn who_does_not_queue_is_refused_at_once_and_told_when() {
     drop(flown);
 }
 
+/// Not "now": who believed that would ask again and again.
+#[test]
+fn where_only_what_is_in_flight_is_in_the_way_nobody_knows_when() {
+    let pacer = pacer(&Pacing::new().in_flight(1));
+    let flown = goes(&pacer, &ENTRY, at(0));
+    let refusal = refused(&pacer, &ENTRY.no_queue(), at(1));
+    assert_eq!((refusal.cause, refusal.retry_at), (PacingCause::NoQueue, None));
+    let mut hasty = Waiting::new(&pacer, &ENTRY.deadline(at(10)), at(1));
+    let refusal = hasty.refused(at(10));
+    assert_eq!((refusal.cause, refusal.retry_at), (PacingCause::TooLate, None));
+    drop(flown);
+}
+
 #[test]
 fn what_costs_more_than_a_window_holds_is_refused_with_the_reason() {
     let pacer = window();

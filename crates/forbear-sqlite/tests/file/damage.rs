@@ -126,3 +126,15 @@ async fn a_log_of_which_the_end_is_missing_is_read_to_its_last_whole_transaction
     assert!(seen.iter().all(|known| ["", "a", "ab"].contains(&&**known)), "{seen:?}");
     assert!(seen.contains("a"), "{seen:?}");
 }
+
+/// SQLite reads what is missing as zeros, and where they were zeros it would be right by chance.
+#[tokio::test]
+async fn a_file_whose_last_bytes_are_missing() {
+    let directory = directory();
+    let other = path(&directory);
+    written(&other, &["a", "b"]).await;
+    let bytes = fs::read(&other).unwrap();
+    for cut in [1, 2, 100, 4_095, 4_096] {
+        begins_empty(&bytes[..bytes.len() - cut], "cut off").await;
+    }
+}

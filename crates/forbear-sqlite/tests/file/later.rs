@@ -55,7 +55,11 @@ async fn a_file_that_is_damaged_is_set_aside_and_what_is_known_is_written_again(
     file.seek(SeekFrom::Start(4096)).unwrap();
     file.write_all(&vec![0xa5; usize::try_from(length).unwrap() - 4096]).unwrap();
     kept.cool("b", HOUR, alice()).unwrap();
-    while kept.stored().await.is_err() {}
+    let mut tries = 0;
+    while let Err(error) = kept.stored().await {
+        tries += 1;
+        assert!(tries < 10, "{error:?}");
+    }
     assert_eq!(
         aside(&directory).iter().filter(|name| !name.ends_with("-wal") && !name.ends_with("-shm")).count(),
         1

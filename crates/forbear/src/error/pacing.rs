@@ -93,14 +93,18 @@ impl fmt::Display for PacingRefused {
             PacingCause::QueueFull => {
                 write!(f, "{queued} attempts wait for their turn at {family}; try later, or send fewer")
             }
-            PacingCause::TooLate => write!(f, "the turn at {family} comes after the deadline"),
+            PacingCause::TooLate => {
+                let (what, then) =
+                    ("comes too late for an answer before the deadline", "give it more time, or send less");
+                write!(f, "the turn at {family} {what}; {then}")
+            }
             PacingCause::NoQueue => {
                 write!(f, "{family} is paced, and this attempt does not wait for its turn")
             }
             PacingCause::Cost => {
                 write!(
                     f,
-                    "the attempt costs more than {family} ever lets through at once; send less, or raise the limit"
+                    "the attempt costs more than a window of {family} ever holds; split the request, or raise the limit"
                 )
             }
             PacingCause::RetryQuota => {

@@ -121,7 +121,20 @@ impl Line {
         })
     }
 
+    /// Until when it waits, by what is known now: it may have come before the first answer, or the vendor became slow. One slow
+    /// answer is no reason to refuse all that wait, so here the mean decides.
+    fn deadline(&self) -> Option<Monotonic> {
+        let latest = self.ask.deadline?.before(self.gate.answers_in());
+        self.entry.deadline.map(|deadline| deadline.min(latest))
+    }
+
     fn step(&mut self, waker: &Waker, now: Monotonic) -> Step {
+        if self.spot.is_some()
+            && let Some(deadline) = self.deadline()
+            && let Some(spot) = &mut self.spot
+        {
+            spot.until(deadline);
+        }
         loop {
             let turn = match &mut self.spot {
                 Some(spot) => spot.turn(waker, now),

@@ -337,3 +337,110 @@ pub(super) fn jittered(until: Monotonic, now: Monotonic, draw: f64) -> Monotonic
 fn as_share(runs: usize) -> f64 {
     runs as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Duration = Duration::from_millis(100);
+    const DUE: Stamp = Stamp::EPOCH;
+
+    fn at(millis: u64) -> (Monotonic, Stamp) {
+        (Monotonic::ORIGIN.after(Duration::from_millis(millis)), Stamp::from_millis(millis))
+    }
+
+    /// One source with something due for each family: its weight, its drain.
+    fn plan(families: &[(u32, u32)], most: usize) -> Plan {
+        let named = families.iter().enumerate().map(|(n, (weight, _))| (format!("f{n}").into(), *weight));
+        let sources: Vec<_> = families.iter().enumerate().map(|(n, (_, drain))| (n, 1, *drain)).collect();
+        let mut plan = Plan::new(named.collect(), &sources, (TICK, most));
+        (0..families.len()).for_each(|source| plan.is_next(source, Some(DUE), at(0).1));
+        plan
+    }
+
+    /// All that was granted began.
+    fn begin(plan: &mut Plan, stand: Stand, millis: u64) -> Grants {
+        let grants = plan.grants(|_| stand, || 0.5, at(millis));
+        grants
+            .sources
+            .iter()
+            .for_each(|(source, granted)| plan.began(*source, (*granted, *granted), at(millis).0));
+        grants
+    }
+
+    #[test]
+    fn a_drain_begins_anew_with_each_tick() {
+        let mut plan = plan(&[(1, 3)], 16);
+        assert_eq!(begin(&mut plan, Stand::Open, 1_000).sources, [(0, 3)]);
+        let used_up = begin(&mut plan, Stand::Open, 1_050);
+        assert_eq!((used_up.sources, used_up.wake), (vec![], Some(at(1_100).0)));
+        assert_eq!(begin(&mut plan, Stand::Open, 1_100).sources, [(0, 3)]);
+    }
+
+    #[test]
+    fn what_did_not_begin_is_no_ones_share() {
+        let mut plan = plan(&[(1, 100), (1, 100)], 8);
+        let grants = plan.grants(|_| Stand::Open, || 0.5, at(1_000));
+        assert_eq!(grants.sources, [(0, 4), (1, 4)]);
+        plan.began(0, (4, 0), at(1_000).0);
+        plan.began(1, (4, 4), at(1_000).0);
+        assert_eq!(plan.unknown().collect::<Vec<_>>(), [0]);
+        plan.is_next(0, Some(at(2_000).1), at(1_000).1);
+        // The other may have half, and has it: it waits for the end of a run.
+        let waits = begin(&mut plan, Stand::Open, 1_100);
+        assert_eq!((waits.sources, waits.wake), (vec![], Some(at(2_000).0)));
+    }
+
+    #[test]
+    fn a_family_that_wanted_nothing_has_saved_nothing() {
+        let mut plan = plan(&[(1, 1_000), (1, 1_000)], 1);
+        plan.is_next(1, None, at(0).1);
+        for n in 0..100 {
+            assert_eq!(begin(&mut plan, Stand::Open, 1_000 + n * 100).sources, [(0, 1)]);
+            plan.ended(0);
+        }
+        plan.is_due(1, DUE);
+        let mut served = [0, 0];
+        for n in 0..20 {
+            for (source, _) in begin(&mut plan, Stand::Open, 20_000 + n * 100).sources {
+                served[source] += 1;
+                plan.ended(source);
+            }
+        }
+        assert_eq!(served, [10, 10]);
+    }
+
+    #[test]
+    fn a_closed_family_is_looked_at_a_little_after_it_opens() {
+        let mut plan = plan(&[(1, 5)], 16);
+        let until = at(11_000).0;
+        let closed = begin(&mut plan, Stand::Closed(Some(until)), 1_000);
+        assert_eq!(
+            (closed.sources, closed.wake),
+            (vec![], Some(at(11_500).0)),
+            "a tenth, at most 1 s, half of it drawn"
+        );
+        assert_eq!(begin(&mut plan, Stand::Probing, 11_200).wake, Some(at(11_500).0));
+        assert_eq!(begin(&mut plan, Stand::Probing, 11_500).sources, [(0, 1)]);
+        assert_eq!(begin(&mut plan, Stand::Probing, 11_600).sources, [], "one is out");
+        plan.ended(0);
+        assert_eq!(begin(&mut plan, Stand::Recovering, 11_700).sources, [(0, 1)]);
+        let recovering = begin(&mut plan, Stand::Recovering, 11_750);
+        assert_eq!((recovering.sources, recovering.wake), (vec![], Some(at(11_800).0)));
+        // Somebody cleared it: what was said before does not hold.
+        plan.shut(0, at(90_000).0);
+        assert_eq!(begin(&mut plan, Stand::Open, 12_000).wake, Some(at(90_000).0));
+        plan.hear("f0");
+        assert_eq!(begin(&mut plan, Stand::Open, 12_100).sources, [(0, 5)]);
+    }
+
+    #[test]
+    fn a_store_that_promises_and_gives_nothing_is_asked_once_a_second() {
+        let mut plan = plan(&[(1, 5)], 16);
+        let grants = plan.grants(|_| Stand::Open, || 0.5, at(1_000));
+        plan.began(0, (grants.sources[0].1, 0), at(1_000).0);
+        plan.is_next(0, Some(DUE), at(1_000).1);
+        let waits = begin(&mut plan, Stand::Open, 1_000);
+        assert_eq!((waits.sources, waits.wake), (vec![], Some(at(2_000).0)));
+    }
+}

@@ -20,6 +20,8 @@ use crate::clock;
 const UNKNOWN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(5 * 60));
 /// A family that refused and did not say for how long is left alone for so long.
 const REFUSED: Duration = Duration::from_secs(1);
+/// And one that said for so long or less, for so long.
+const SOON: Duration = Duration::from_millis(10);
 
 impl Driver {
     /// Tells the store of all runs that are over.
@@ -56,7 +58,9 @@ impl Driver {
             shared.live().claims.remove(&(source, flight.key.clone()));
             count(known.totals.of(ran), 1);
             if let Ran::Deferred(Deferral { whole: true, retry_in, .. }) = ran {
-                let until = now.after(retry_in.unwrap_or_default().max(REFUSED));
+                // While it recovers that is the next place, and soon.
+                let wait = retry_in.map_or(REFUSED, |wait| wait.max(SOON));
+                let until = now.after(wait);
                 self.plan.shut(source, jittered(until, now, fastrand::f64()));
             }
             match (finished, ran) {

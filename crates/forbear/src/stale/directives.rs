@@ -54,12 +54,7 @@ pub(super) fn has(headers: &HeaderMap, word: &str) -> bool {
 /// Calls `with` for every directive and its value, without quotes.
 fn each(headers: &HeaderMap, mut with: impl FnMut(&str, Option<&str>)) {
     for value in headers.get_all(CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok()) {
-        let mut quoted = false;
-        let parts = value.split(|letter| {
-            quoted ^= letter == '"';
-            letter == ',' && !quoted
-        });
-        for part in parts {
+        for part in members(value) {
             let (name, value) = match part.split_once('=') {
                 Some((name, value)) => (name, Some(value.trim().trim_matches('"'))),
                 None => (part, None),
@@ -67,6 +62,15 @@ fn each(headers: &HeaderMap, mut with: impl FnMut(&str, Option<&str>)) {
             with(name.trim(), value);
         }
     }
+}
+
+/// The members of a list, in which a comma in quotes is no end.
+pub(super) fn members(list: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    list.split(move |letter| {
+        quoted ^= letter == '"';
+        letter == ',' && !quoted
+    })
 }
 
 /// Digits alone; more than fit are the most there is.

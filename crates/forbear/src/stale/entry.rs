@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, response
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 
 use super::directives::Directives;
-use super::headers::{refresh, tame_age, without_hops};
+use super::headers::{date, judged, refresh, tame_age, without_hops};
 use super::policy::Caching;
 use crate::clock;
 
@@ -67,7 +67,7 @@ impl Entry {
         tame_age(&mut headers);
         let said = Directives::of(&headers, caching.shared);
         let forced = said.no_store && caching.no_store;
-        let judged = if forced { without_no_store(&headers) } else { headers.clone() };
+        let judged = if forced { without_directives(&headers) } else { judged(&headers) };
         let asked = parts(&asked.uri, selecting(&asked.headers, &vary));
         let options = CacheOptions { shared: caching.shared, ..CacheOptions::default() };
         let response = response(status, judged);
@@ -205,14 +205,21 @@ impl Entry {
         asks
     }
 
-    /// Whether a caller that has this entity tag, or one of these, has it already; RFC 9110 section 13.1.2, compared weakly.
+    /// Whether a caller that has this entity tag, one of these, or what was so at this time, has it already; RFC 9110 sections 13.1.2
+    /// (compared weakly) and 13.1.3.
     pub(super) fn is_known_by(&self, headers: &HeaderMap) -> bool {
-        let Some(tag) = self.headers.get(http::header::ETAG) else { return false };
-        let lists = headers.get_all(http::header::IF_NONE_MATCH).iter();
-        lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b',')).any(|known| {
-            let known = known.trim_ascii();
-            known == b"*" || strip(known) == weakly(tag)
-        })
+        use http::header::{DATE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+        if headers.contains_key(IF_NONE_MATCH) {
+            let Some(tag) = self.headers.get(ETAG) else { return false };
+            let lists = headers.get_all(IF_NONE_MATCH).iter();
+            return lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b',')).any(|known| {
+                let known = known.trim_ascii();
+                known == b"*" || strip(known) == weakly(tag)
+            });
+        }
+        let Some(since) = headers.get(IF_MODIFIED_SINCE).and_then(date) else { return false };
+        let modified = self.headers.get(LAST_MODIFIED).or_else(|| self.headers.get(DATE)).and_then(date);
+        modified.is_some_and(|modified| modified <= since)
     }
 
     /// Its head and body, as they are served.
@@ -274,7 +281,7 @@ fn selecting(headers: &HeaderMap, vary: &[HeaderName]) -> HeaderMap {
 }
 
 /// The same fields where nothing forbids to store them.
-fn without_no_store(headers: &HeaderMap) -> HeaderMap {
+fn without_directives(headers: &HeaderMap) -> HeaderMap {
     let mut judged = headers.clone();
     judged.remove(CACHE_CONTROL);
     judged

@@ -1,13 +1,15 @@
 //! Fields of stored responses: what is kept, served, merged and told.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::header::{
-    AGE, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, HeaderName, PROXY_AUTHENTICATE,
-    PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    AGE, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, DATE, EXPIRES,
+    HeaderName, LAST_MODIFIED, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING,
+    UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 
+use super::directives::{has, members};
 use super::served::Because;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
@@ -40,11 +42,12 @@ pub(super) fn without_hops(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-/// `Age` as a number that can be counted with: one that is none is left out, one that is too large is the most there is.
+/// `Age` as a number that can be counted with: of a list the first (RFC 9111 section 5.1); one that is none is left out, one that is
+/// too large is the most there is.
 pub(super) fn tame_age(headers: &mut HeaderMap) {
     let Some(age) = headers.get(AGE) else { return };
-    let digits = age.to_str().ok().map(str::trim).filter(|age| !age.is_empty());
-    match digits.filter(|age| age.bytes().all(|byte| byte.is_ascii_digit())) {
+    let first = age.to_str().ok().and_then(|age| age.split(',').next()).map(str::trim);
+    match first.filter(|age| !age.is_empty() && age.bytes().all(|byte| byte.is_ascii_digit())) {
         Some(digits) => {
             let age = digits.parse().unwrap_or(MOST_AGE).min(MOST_AGE);
             headers.insert(AGE, HeaderValue::from(age));
@@ -53,6 +56,48 @@ pub(super) fn tame_age(headers: &mut HeaderMap) {
             headers.remove(AGE);
         }
     }
+}
+
+/// The fields of a response in the one form that the library reads: directives in lower case, dates as RFC 9110 section 5.6.7 prefers
+/// them.
+pub(super) fn judged(headers: &HeaderMap) -> HeaderMap {
+    let mut judged = headers.clone();
+    for name in [DATE, EXPIRES, LAST_MODIFIED] {
+        let Some(value) = headers.get(&name) else { continue };
+        match date(value) {
+            Some(date) => {
+                if let Ok(date) = HeaderValue::from_str(&httpdate::fmt_http_date(date)) {
+                    judged.insert(name, date);
+                }
+            }
+            // The library reads more than there is to a date.
+            None if name == EXPIRES && value.as_bytes().windows(2).any(|two| two == b"  ") => {
+                judged.insert(name, HeaderValue::from_static("0"));
+            }
+            None => {}
+        }
+    }
+    judged.remove(CACHE_CONTROL);
+    // Who knows the status may store it (RFC 9111 section 5.2.2.3): the library stores no other.
+    let understands = has(headers, "must-understand");
+    for value in headers.get_all(CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok()) {
+        let lower: Vec<_> = members(value)
+            .map(|member| match member.split_once('=') {
+                Some((name, value)) => format!("{}={value}", name.trim().to_ascii_lowercase()),
+                None => member.trim().to_ascii_lowercase(),
+            })
+            .filter(|member| !(understands && member == "no-store"))
+            .collect();
+        if let Ok(value) = HeaderValue::from_str(&lower.join(", ")) {
+            judged.append(CACHE_CONTROL, value);
+        }
+    }
+    judged
+}
+
+/// A date in any of the three forms of RFC 9110 section 5.6.7.
+pub(super) fn date(value: &HeaderValue) -> Option<SystemTime> {
+    httpdate::parse_http_date(value.to_str().ok()?).ok()
 }
 
 /// Takes over what a `304` says anew, RFC 9111 section 3.2; what is about the body stays.
@@ -133,11 +178,33 @@ mod tests {
             ("-1", None),
             ("1.5", None),
             ("", None),
+            ("7200, 0", Some("7200")),
+            ("old, 7200", None),
         ] {
             let mut headers = HeaderMap::from_iter([(AGE, said.parse().unwrap())]);
             tame_age(&mut headers);
             assert_eq!(headers.get(AGE).map(|age| age.to_str().unwrap()), kept, "{said}");
         }
+    }
+
+    #[test]
+    fn the_library_reads_one_form_of_everything() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("expires", "Thu,  18 Aug 2050 02:01:18 GMT"),
+            ("date", "Thursday, 18-Aug-50 02:01:18 GMT"),
+            ("last-modified", "Thu Aug 18 02:01:18 2050"),
+            ("cache-control", "Max-Age=60, No-Cache=\"a, No-Store\""),
+            ("cache-control", "NO-STORE, Must-Understand"),
+        ] {
+            headers.append(name, value.parse().unwrap());
+        }
+        let judged = judged(&headers);
+        let of = |name: &str| judged[name].to_str().unwrap();
+        assert_eq!((of("expires"), of("date")), ("0", "Thu, 18 Aug 2050 02:01:18 GMT"));
+        assert_eq!(of("last-modified"), "Thu, 18 Aug 2050 02:01:18 GMT");
+        let directives: Vec<_> = judged.get_all("cache-control").iter().collect();
+        assert_eq!(directives, ["max-age=60, no-cache=\"a, No-Store\"", "must-understand"]);
     }
 
     #[test]

@@ -64,8 +64,8 @@ impl Judge {
         let Limited { said, retry_at, gate } = limited;
         let nature = item.nature;
         let after = item.history.after(said, nature.safe, &self.budget, *retry_at, self.now);
-        let (until, own) = match after {
-            After::Retry { until, own } if self.waits && !nature.declares => (until, own),
+        let until = match after {
+            After::Retry { until, .. } if self.waits && !nature.declares => until,
             _ => {
                 let hint = said.delay.map(|delay| self.now.after(delay.duration));
                 let repeats = nature.safe || said.not_executed;
@@ -78,9 +78,12 @@ impl Judge {
             }
         };
         let why = Why::limited(limited, Some(until));
-        item.not_before = own;
         match gate {
-            Some(gate) if retry_at.is_some() => Judged::AtGate(item, Arc::clone(gate), why, None),
+            // The gate knows its hint, and forgets it where an operator clears the family: those behind it need not wait for that.
+            Some(gate) if retry_at.is_some() => {
+                item.not_before = self.floor(&mut item);
+                Judged::AtGate(item, Arc::clone(gate), why, None)
+            }
             _ => {
                 item.not_before = until;
                 Judged::Alone(item, why)

@@ -14,6 +14,8 @@ pub(crate) enum Mood {
     Well,
     Gone,
     Hangs,
+    /// Where it is asked about cool-downs that end.
+    HangsOnLooks,
     Panics,
     /// Once, then it is well and empty.
     Lost,
@@ -65,7 +67,7 @@ impl Scripted {
         let mut script = self.script.lock().unwrap();
         script.asked += 1;
         match script.mood {
-            Mood::Well => None,
+            Mood::Well | Mood::HangsOnLooks => None,
             Mood::Gone => {
                 Some(Box::pin(async { Err(error(StoreFault::Unavailable, "the disk is on fire")) }))
             }
@@ -111,6 +113,9 @@ impl CooldownStore for Scripted {
 
     fn look_up(&self, keys: Vec<CooldownKey>, now: Stamp) -> StoreFuture<'_, Vec<CooldownEntry>> {
         let (memory, now) = (self.memory(), self.at(now));
+        if self.script.lock().unwrap().mood == Mood::HangsOnLooks {
+            return Box::pin(pending());
+        }
         self.mood().unwrap_or_else(|| Box::pin(async move { memory.look_up(keys, now).await }))
     }
 }

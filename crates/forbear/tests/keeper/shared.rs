@@ -1,9 +1,9 @@
 //! Two processes on one store.
 
 use forbear::HealthPhase;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
-use crate::common::SECOND;
+use crate::common::{MS, SECOND};
 use crate::scripted::{Mood, Scripted};
 use crate::{next_process, phase, reach, strike, vendor};
 
@@ -34,8 +34,15 @@ async fn a_look_before_a_probe_is_waited_for_no_longer_than_50_ms() {
     let families = next_process(&store).await;
     strike(&families, 60).await;
     families.stored().await.unwrap();
-    store.is(Mood::Hangs);
-    sleep(60 * SECOND).await;
+    store.is(Mood::HangsOnLooks);
+    store.passes(59 * SECOND + 920 * MS);
+    sleep(59 * SECOND + 920 * MS).await;
+    let began = Instant::now();
+    families.pause("vendor", forbear::Operator::new("alice", "")).unwrap();
+    families.stored().await.unwrap();
+    assert!((10 * MS..=60 * MS).contains(&began.elapsed()), "{:?}", began.elapsed());
+    families.resume("vendor", forbear::Operator::new("alice", "")).unwrap();
+    sleep(SECOND).await;
     assert_eq!(reach(&families, 1).await, 1);
 }
 

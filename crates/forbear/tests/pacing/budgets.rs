@@ -68,6 +68,24 @@ async fn who_would_go_too_late_for_an_answer_is_not_sent() {
     assert_eq!(client.sent(), 3);
 }
 
+/// They queued before anybody knew how long an answer takes.
+#[tokio::test(start_paused = true)]
+async fn who_queued_before_the_first_answer_is_not_sent_too_late_for_one() {
+    let (families, client) =
+        (families(Pacing::new().in_flight(1)), Client::new([answer(200).delay(800 * MS)]));
+    let service = BudgetLayer::new(3 * SECOND).layer(gated(&families, client.clone()));
+    let answers = crowd::all((0..6).map(|_| service.clone().oneshot(get(URL)))).await;
+    let refusals: Vec<_> = answers.into_iter().filter_map(refused).collect();
+    // The fourth would have had 600 ms left.
+    assert_eq!((client.sent(), refusals.len()), (3, 3));
+    assert!(refusals.iter().all(|refused| refused.cause() == PacingCause::TooLate));
+    assert_eq!(
+        refusals[0].to_string(),
+        "the turn at vendor comes too late for an answer before the deadline; give it more time, or send less"
+    );
+    assert_eq!(refusals[0].retry_in(), None);
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_a_budget_a_turn_is_waited_for_at_most_a_minute() {
     let families = families(Pacing::new().gap(50 * SECOND));

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use forbear::{BudgetLayer, Error, NoQueue, Pacing, PacingCause, RetryAfterLayer, RetryQuota, Spent};
+use forbear::{
+    BudgetLayer, Error, Family, NoQueue, Pacing, PacingCause, Partition, RetryAfterLayer, RetryQuota, Spent,
+};
 use http::{Request, Response};
 use http_body_util::Full;
 use tokio::time::{Instant, sleep};
@@ -132,6 +134,23 @@ async fn what_the_vendor_says_is_left_is_spread_until_there_is_more() {
     let start = Instant::now();
     let _ = service.oneshot(get(URL)).await.unwrap();
     assert_eq!(start.elapsed(), 50 * SECOND);
+}
+
+/// Of a vendor that counts by key, what is left is of the key that was asked with.
+#[tokio::test(start_paused = true)]
+async fn a_partition_is_steered_by_what_is_left_of_it() {
+    let families = families(Pacing::new().in_flight(9).per_partition(Pacing::new().steered(true)));
+    let service = gated(&families, telling(Arc::new(AtomicUsize::new(5)), 50));
+    let ask = |key: &str| service.clone().oneshot(with(with(get(URL), Partition::of(key)), NoQueue));
+    assert_eq!(ask("a").await.unwrap().status(), 200);
+    assert_eq!(refused(ask("a").await).unwrap().retry_in(), Some(10 * SECOND));
+    assert_eq!(ask("b").await.unwrap().status(), 200);
+    // Not any more where it is told so.
+    let each = Pacing::new().at_most(9, SECOND);
+    let family = Family::new("vendor").host("vendor.test").pacing(Pacing::new().per_partition(each));
+    families.replace(family).unwrap();
+    assert_eq!(ask("a").await.unwrap().status(), 200);
+    assert_eq!(ask("a").await.unwrap().status(), 200);
 }
 
 #[tokio::test(start_paused = true)]

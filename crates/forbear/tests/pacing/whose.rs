@@ -8,7 +8,7 @@ use forbear::{
 use tokio::time::Instant;
 use tower::{Layer, ServiceExt};
 
-use crate::common::{Client, SECOND, answer, get, with};
+use crate::common::{Client, MS, SECOND, answer, get, with};
 use crate::{URL, crowd, families, gated, paced, refused, service};
 
 #[tokio::test(start_paused = true)]
@@ -101,6 +101,29 @@ async fn partitions_have_limits_for_themselves_within_those_of_the_family() {
     let refusal = refused(service.clone().oneshot(with(get(URL), NoQueue)).await).unwrap();
     assert!(refusal.retry_in().unwrap() >= 60 * SECOND);
     assert_eq!((start.elapsed().is_zero(), client.sent()), (true, 3));
+}
+
+/// The network is the same for all of them.
+#[tokio::test(start_paused = true)]
+async fn the_margin_of_the_family_is_that_of_its_partitions_too() {
+    let paced_by = |each| {
+        let pacing = Pacing::new().in_flight(9).margin(30 * MS).per_partition(each);
+        Family::new("vendor").host("vendor.test").pacing(pacing)
+    };
+    let each = Pacing::new().at_most(1, SECOND);
+    let families = Families::builder().family(paced_by(each.clone())).build().unwrap();
+    let service = gated(&families, Client::new([answer(200)]));
+    let next_in = async |key: &str| {
+        let ask = || service.clone().oneshot(with(with(get(URL), Partition::of(key)), NoQueue));
+        assert_eq!(ask().await.unwrap().status(), 200);
+        refused(ask().await).unwrap().retry_in().unwrap()
+    };
+    assert!((1030 * MS..1040 * MS).contains(&next_in("a").await));
+    // The larger of the two, also for partitions that exist.
+    families.replace(paced_by(each.margin(50 * MS))).unwrap();
+    tokio::time::sleep(2 * SECOND).await;
+    assert!((1050 * MS..1060 * MS).contains(&next_in("a").await));
+    assert!((1050 * MS..1060 * MS).contains(&next_in("b").await));
 }
 
 /// One that its partition let go waits for its family, and is counted in its partition when it goes.

@@ -177,3 +177,22 @@ async fn a_turn_of_pacing_that_comes_too_late_costs_no_attempt_and_no_place() {
     assert!(claims < 30, "{claims} claims");
     running.stop().await;
 }
+
+/// Refused for want of a place in the recovery, a family was left alone for a second each time: a quarter of what its
+/// vendor takes was served.
+#[tokio::test(start_paused = true)]
+async fn a_recovering_family_is_called_as_fast_as_it_recovers() {
+    let limiter = Limiter::sliding_window(50, 10 * SECOND);
+    let limiter = limiter.refusal_with(|wait| reply(429).retry_after_wait(wait));
+    let slow = reply(200).delay(Duration::from_millis(30));
+    let world = World::new(MockVendor::in_process().script(slow).limit(limiter));
+    let refresh = world.refresh(quotes());
+    refresh.demand("quotes", numbered(500)).await.unwrap();
+    let running = run(&refresh);
+    until(|| world.shelf.len() == 500).await;
+    let took = world.shelf.times().last().unwrap().1;
+    println!("500 keys in {took:?} of virtual time, where the vendor takes 50 in 10 s");
+    assert!(took < 130 * SECOND, "{took:?}");
+    world.mock.attempts().refused().assert_rate_at_most(1, 10 * SECOND);
+    running.stop().await;
+}

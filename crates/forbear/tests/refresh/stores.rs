@@ -40,14 +40,15 @@ async fn a_shutdown_does_not_wait_for_a_store_that_is_gone_for_longer_than_the_g
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_does_not_wait_for_a_store_that_hangs() {
     let world = World::new(MockVendor::in_process().script(reply(200)));
-    let refresh = world.refresh(quotes());
+    let refresh = world.refresh(quotes().every(5 * SECOND));
+    refresh.demand("quotes", ["A"]).await.unwrap();
     let running = run(&refresh);
     tokio::time::sleep(SECOND).await;
     world.store.hangs(true);
-    let demand = tokio::spawn(async move { refresh.retry("quotes", ["A"]).await });
-    tokio::time::sleep(SECOND).await;
+    let calls = world.store.calls();
+    tokio::time::sleep(10 * SECOND).await;
+    assert_eq!(world.store.calls(), calls + 1, "it is in the middle of a call");
     let start = tokio::time::Instant::now();
-    running.stop().await;
+    tokio::time::timeout(MINUTE, running.stop()).await.expect("it ends");
     assert!(start.elapsed() < 21 * SECOND, "{:?}", start.elapsed());
-    demand.abort();
 }

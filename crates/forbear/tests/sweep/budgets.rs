@@ -106,6 +106,16 @@ async fn without_any_budget_an_item_waits_a_minute_at_most() {
     }
 }
 
+/// The minute of those that stand behind others is the same one.
+#[tokio::test(start_paused = true)]
+async fn without_any_budget_those_behind_wait_no_minute_of_their_own() {
+    let world = World::new(|_| reply(429).retry_after(25));
+    let start = Instant::now();
+    let report = world.sweep().concurrency(1).run(items('a', 1..=10), world.get()).await;
+    assert_eq!(counts(&report), (0, 10, 0), "{report}");
+    assert!(start.elapsed() <= secs(61), "{:?}", start.elapsed());
+}
+
 /// The budget that a stack has is for one send, and a sweep's waits are none of it.
 #[tokio::test(start_paused = true)]
 async fn the_stacks_own_budget_bounds_one_send_and_no_wait() {
