@@ -1,9 +1,10 @@
 //! What reqwest-middleware's own types carry past `ForbearMiddleware`.
 
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use forbear::{Families, FamilyName, ForbearMiddleware, HealthPhase, NoWait};
+use forbear::{Families, FamilyName, ForbearMiddleware, HealthPhase, NoWait, RetryAfterLayer};
 use forbear_mock::{MockVendor, reply};
 use futures_util::future::BoxFuture;
 use http::{Extensions, StatusCode};
@@ -72,4 +73,23 @@ impl reqwest_middleware::Middleware for Counts {
             next.run(request, extensions).await
         })
     }
+}
+
+#[tokio::test]
+async fn what_the_middleware_is_told_of_attempts_and_bodies_holds() {
+    let limited = || [reply(429).header("retry-after-ms", "1"), reply(200)];
+    let mock = MockVendor::start().await.route("/once", limited()).route("/kept", limited());
+    let families = family(&mock.authority());
+    let middleware = || ForbearMiddleware::new(&families).budget(30 * SECOND);
+    let once = middleware().attempts(NonZeroU32::MIN);
+    let once = ClientBuilder::new(reqwest_client(false)).with(once).build();
+    let answer = once.get(mock.url("/once")).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+    mock.assert_attempts_on("/once", 1);
+    // More than 64 KiB are kept where it says so.
+    let kept = middleware().retry_after(RetryAfterLayer::new().replay_limit(1 << 20));
+    let kept = ClientBuilder::new(reqwest_client(false)).with(kept).build();
+    let answer = kept.put(mock.url("/kept")).body(vec![b'x'; 200_000]).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    mock.assert_attempts_on("/kept", 2);
 }

@@ -76,7 +76,7 @@ async fn drain(limiter: impl Fn() -> Limiter, what: &str) -> usize {
     let (mut attempts, mut refused, mut worst) = (0, 0, 0);
     for mock in &mocks {
         let all = mock.attempts();
-        let at: Vec<_> = all.refused().iter().map(|attempt| attempt.since()).collect();
+        let at: Vec<_> = all.refused().iter().map(forbear_mock::Attempt::since).collect();
         attempts += all.len();
         refused += at.len();
         let within = |n: usize| at[n..].iter().take_while(|later| **later - at[n] < WINDOW).count();
