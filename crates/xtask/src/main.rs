@@ -6,11 +6,13 @@
 //! | `plan` | which steps a task consists of |
 //! | `step` | one command, or a few: run, timed, explained when it fails |
 //! | `api` | the public API of each library, and its list |
+//! | `packages` | what would be uploaded |
 //! | `features` | every feature alone, and every two of them |
 //! | `report` | the lines at the end, and the exit code |
 
 mod api;
 mod features;
+mod packages;
 mod plan;
 #[cfg(test)]
 mod published;
