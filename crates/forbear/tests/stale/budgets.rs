@@ -43,6 +43,20 @@ async fn a_leader_whose_budget_ends_leaves_the_attempt_to_its_followers() {
     assert_eq!(vendor.attempts(), 1);
 }
 
+/// The attempt has the stack's budget, not that of the caller who happened to begin it.
+#[tokio::test(start_paused = true)]
+async fn a_leaders_short_budget_does_not_end_the_attempt_below() {
+    let vendor = Vendor::counting("max-age=60");
+    vendor.takes(10 * SECOND);
+    let service =
+        ServiceBuilder::new().layer(layer()).layer(BudgetLayer::new(30 * SECOND)).service(vendor.clone());
+    let short = tokio::spawn(service.clone().oneshot(within(2 * SECOND)));
+    settle().await;
+    assert_eq!(ask(&service, URL).await, (Served::Live, "1".into()));
+    assert!(matches!(short.await.unwrap(), Err(Error::BudgetExhausted(_))));
+    assert_eq!(vendor.attempts(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_last_who_leaves_ends_the_attempt() {
     let vendor = Vendor::counting("max-age=60");

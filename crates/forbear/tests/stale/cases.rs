@@ -87,13 +87,13 @@ async fn case_60_a_panic_below_is_its_leaders_and_exactly_one_follower_succeeds_
     let asked: Vec<_> = (0..51)
         .map(|_| {
             let service = service.clone();
-            tokio::spawn(async move { ask(&service, URL).await.1 })
+            tokio::spawn(async move { service.oneshot(get(URL)).await })
         })
         .collect();
     let mut panicked = 0;
     for one in asked {
         match one.await {
-            Ok(text) => assert_eq!(text, "2"),
+            Ok(answer) => assert_eq!(text(answer.unwrap()).await, "2"),
             Err(error) => {
                 assert!(error.is_panic());
                 panicked += 1;

@@ -34,6 +34,11 @@ async fn another_method_passes_and_a_change_makes_the_stored_old() {
     vendor.now(|_| Ok(answer(500, &[], "")));
     send(&service, post(URL)).await;
     assert_eq!(ask(&service, URL).await, (Served::Fresh, "1".into()));
+    vendor.now(|_| Ok(answer(200, &[], "changed")));
+    send(&service, post(URL)).await;
+    vendor.now(|_| Ok(ok(&[("cache-control", "max-age=60")], "2")));
+    assert_eq!(ask(&service, URL).await, (Served::Live, "2".into()));
+    assert_eq!(ask(&service, URL).await, (Served::Fresh, "2".into()));
     vendor.now(|_| Ok(answer(201, &[("location", "/a")], "made")));
     assert_eq!(read(send(&service, post("http://vendor.test/b")).await).await, (Served::Live, "made".into()));
     vendor.now(|_| Ok(ok(&[], "new")));
