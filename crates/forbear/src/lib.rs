@@ -143,6 +143,7 @@
 //! | `reqwest-middleware` | no | `ForbearMiddleware`, a stack for reqwest-middleware; turns on `reqwest` and the three layers |
 //! | `tonic` | no | `stack(..).tonic(channel)`, for generated clients |
 //! | `refresh` | no | `Refresh`: background work that is due at some time, and skipped while its family cools |
+//! | `stale` | no | `StaleLayer`: a stored answer where the vendor gives none; one attempt for all who ask for the same |
 //! | `sweep` | no | `Sweep`: many items over one service, each done, deferred or failed; turns on `retry-after` and `cooldown` |
 //! | `tower-http` | no | reads the effective URL that tower-http's `FollowRedirect` leaves in a response |
 //!

@@ -66,8 +66,10 @@ pub use peek::Peek;
 pub use peeked::Peeked;
 pub use replay::Replay;
 pub use tape::Tape;
+#[cfg(any(feature = "reqwest", feature = "stale"))]
+pub(crate) use tape::into_bytes;
 #[cfg(feature = "reqwest")]
-pub(crate) use tape::{into_bytes, longer};
+pub(crate) use tape::longer;
 
 /// Any error that may cross threads.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -7,7 +7,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::tee::Tee;
-use crate::body::BoxError;
+use crate::body::{BoxError, into_bytes};
 
 pin_project! {
     /// A response body that comes from the vendor or from memory.
@@ -55,7 +55,7 @@ impl<RB: Body> StaleBody<RB> {
 pub(super) fn as_bytes<D: Buf, E: Into<BoxError>>(
     frame: Result<Frame<D>, E>,
 ) -> Result<Frame<Bytes>, BoxError> {
-    frame.map(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining()))).map_err(Into::into)
+    frame.map(into_bytes).map_err(Into::into)
 }
 
 impl<RB: Body> Body for StaleBody<RB>

@@ -140,8 +140,6 @@ impl Entry {
             };
         }
         match self.left(now) {
-            // Every use is to be confirmed.
-            Ok(left) if self.policy.is_stale(now) || self.lifetime.is_zero() => Use::Stale(left),
             Ok(left) => Use::Fresh(left),
             Err(by) => Use::Stale(by),
         }

@@ -60,6 +60,9 @@ impl<S> Layer<S> for StaleLayer {
 
     /// Each service made has a store of its own, which its clones share.
     fn layer(&self, inner: S) -> StaleService<S> {
+        if self.policy.no_store {
+            tracing::warn!("answers that their vendor marks no-store are stored, as the policy says");
+        }
         StaleService::new(
             inner,
             Arc::new(Shared {

@@ -84,7 +84,7 @@ impl StalePolicy {
     }
 
     /// Stores also what the vendor marks `no-store` (RFC 9111 section 5.2.2.5). **This goes against what the vendor asks for**: such answers are
-    /// often about one person, or too costly to be wrong. It is never served as fresh, only where no new answer can be had.
+    /// often about one person, or too costly to be wrong. It is never served as fresh, only where no new answer can be had. Building the layer says so in a warning.
     pub const fn store_no_store(mut self) -> Self {
         self.no_store = true;
         self
