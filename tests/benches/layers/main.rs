@@ -8,6 +8,7 @@
 //! | `--profile ROW ready` | leaves callgrind's file of one row for `callgrind_annotate`; or `pending` |
 
 mod allocations;
+mod bare;
 mod client;
 mod instructions;
 mod limits;
@@ -76,6 +77,8 @@ fn measure(rows: &[Row]) -> Result<(), String> {
         rows::FLOOR,
         rows::GATE,
         rows::THREE,
+        rows::COUNTER,
+        rows::LOCKED,
         rows::UNPACED,
         rows::WINDOW,
         rows::IN_FLIGHT,

@@ -16,6 +16,7 @@ use tower_resilience::circuitbreaker::{CircuitBreakerError, CircuitBreakerLayer}
 use tower_resilience::retry::RetryLayer as ResilientRetryLayer;
 use tower_resilience::timelimiter::{TimeLimiterError, TimeLimiterLayer};
 
+use crate::bare::{Bare, Counter, Locked, Nothing};
 use crate::client::{Body, Client, Load, host_name};
 
 const BUDGET: Duration = Duration::from_secs(30);
@@ -46,6 +47,9 @@ pub(crate) const BUCKET: &str = "gate alone, its bucket named";
 pub(crate) const LIMITED: &str = "gate alone, one of its buckets was limited";
 pub(crate) const THREE: &str = "**three layers**";
 pub(crate) const REPLAY: &str = "three layers, replay, 8 headers";
+pub(crate) const NOTHING: &str = "a layer that does nothing";
+pub(crate) const COUNTER: &str = "one shared counter, in and out";
+pub(crate) const LOCKED: &str = "one lock, in and out";
 pub(crate) const UNPACED: &str = "pacing alone, no family has limits";
 pub(crate) const UNLIMITED: &str = "pacing alone, another family has limits";
 pub(crate) const WINDOW: &str = "pacing alone, a window";
@@ -117,6 +121,9 @@ pub(crate) fn all() -> Vec<Row> {
         row("three layers, no deadline", FLOOR, one(), (BudgetLayer::unlimited(), plain(), gate())),
         row(THREE, FLOOR, one(), (budget, plain(), gate())),
         row(REPLAY, FLOOR_HEADERS, one().eight_headers(), (budget, RetryAfterLayer::new(), gate())),
+        row(NOTHING, FLOOR, one(), Bare(Nothing)),
+        row(COUNTER, FLOOR, one(), Bare(Counter::default())),
+        row(LOCKED, FLOOR, one(), Bare(Locked::default())),
         row(UNPACED, FLOOR, one(), pacing(&families)),
         row(UNLIMITED, FLOOR, one(), pacing(&others)),
         row(WINDOW, FLOOR, one(), pacing(&paced(window()))),
