@@ -6,22 +6,20 @@ use forbear_core::time::Monotonic;
 use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{Request, Response};
-use http_body::Body;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tower_service::Service;
 
 use super::body::StaleBody;
 use super::entry::Entry;
 use super::fetch::{Fetch, Own};
 use super::flight::{Duty, Interest, Joined, Landed};
 use super::headers::{Told, tell};
+use super::inner::Inner;
 use super::key::Key;
 use super::oneshot::Oneshot;
 use super::serve;
 use super::served::{Because, Served};
 use super::shared::Shared;
-use crate::body::BoxError;
 use crate::budget::effective;
 use crate::{Budget, BudgetExhausted, Error, NoWait, Priority, Spent, clock};
 
@@ -44,15 +42,10 @@ enum Waited<RB> {
 }
 
 impl Ask {
-    pub(super) async fn run<S, B, RB>(self, service: S, body: B) -> Result<Response<StaleBody<RB>>, Error>
+    pub(super) async fn run<S, B>(self, service: S, body: B) -> Result<Response<StaleBody<S::Body>>, Error>
     where
-        S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
-        S::Future: Send,
-        S::Error: Into<BoxError>,
+        S: Inner<B>,
         B: Send + 'static,
-        RB: Body + Send + 'static,
-        RB::Data: Send,
-        RB::Error: Into<BoxError>,
     {
         let entered = clock::now();
         let own = effective(&self.head.extensions).deadline();
@@ -101,22 +94,17 @@ impl Ask {
         self.patiently(interest, deadline, async { Waited::Landed(interest.landed().await) }).await
     }
 
-    async fn lead<S, B, RB>(
+    async fn lead<S, B>(
         &self,
         service: S,
         body: B,
         duty: Duty,
         interest: Interest,
         deadline: Option<Monotonic>,
-    ) -> Waited<RB>
+    ) -> Waited<S::Body>
     where
-        S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
-        S::Future: Send,
-        S::Error: Into<BoxError>,
+        S: Inner<B>,
         B: Send + 'static,
-        RB: Body + Send + 'static,
-        RB::Data: Send,
-        RB::Error: Into<BoxError>,
     {
         let (own, task) = self.launch(service, body, duty, false);
         let answer = async {
@@ -156,21 +144,16 @@ impl Ask {
     }
 
     /// Begins the attempt, in a task of its own.
-    pub(super) fn launch<S, B, RB>(
+    pub(super) fn launch<S, B>(
         &self,
         service: S,
         body: B,
         duty: Duty,
         background: bool,
-    ) -> (oneshot::Receiver<Own<RB>>, JoinHandle<()>)
+    ) -> (oneshot::Receiver<Own<S::Body>>, JoinHandle<()>)
     where
-        S: Service<Request<B>, Response = Response<RB>> + Send + 'static,
-        S::Future: Send,
-        S::Error: Into<BoxError>,
+        S: Inner<B>,
         B: Send + 'static,
-        RB: Body + Send + 'static,
-        RB::Data: Send,
-        RB::Error: Into<BoxError>,
     {
         let mut head = self.head.clone();
         // The attempt has the stack's budget; each who waits for it has its own.
@@ -198,12 +181,7 @@ impl Ask {
     }
 
     /// Its own attempt, whose answer is nobody else's.
-    async fn alone<S, B, RB>(self, service: S, body: B) -> Result<Response<StaleBody<RB>>, Error>
-    where
-        S: Service<Request<B>, Response = Response<RB>>,
-        S::Error: Into<BoxError>,
-        RB: Body,
-    {
+    async fn alone<S: Inner<B>, B>(self, service: S, body: B) -> Result<Response<StaleBody<S::Body>>, Error> {
         let Self { shared, head, .. } = self;
         let answer = Oneshot::new(service, Request::from_parts(head.clone(), body)).await;
         match answer {

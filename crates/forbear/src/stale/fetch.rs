@@ -8,12 +8,12 @@ use http::{Request, Response, StatusCode};
 use http_body::Body;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use tower_service::Service;
 
 use super::body::StaleBody;
 use super::entry::{Answer, Entry};
 use super::flight::{Duty, Landed};
 use super::headers::{Told, tell};
+use super::inner::Inner;
 use super::oneshot::Oneshot;
 use super::served::{Because, Served};
 use super::shared::Shared;
@@ -39,18 +39,13 @@ pub(super) struct Fetch {
 pub(super) type Own<RB> = Result<Response<StaleBody<RB>>, Error>;
 
 impl Fetch {
-    pub(super) async fn run<S, B, RB>(
+    pub(super) async fn run<S: Inner<B>, B>(
         self,
         service: S,
         request: Request<B>,
         duty: Duty,
-        leader: oneshot::Sender<Own<RB>>,
-    ) where
-        S: Service<Request<B>, Response = Response<RB>>,
-        S::Error: Into<BoxError>,
-        RB: Body,
-        RB::Error: Into<BoxError>,
-    {
+        leader: oneshot::Sender<Own<S::Body>>,
+    ) {
         let attempt = async { Oneshot::new(service, request).await.map_err(Error::from_inner) };
         let answer = tokio::select! {
             biased;

@@ -45,6 +45,7 @@ mod fetch;
 mod flight;
 mod future;
 mod headers;
+mod inner;
 mod key;
 mod layer;
 mod oneshot;

@@ -16,6 +16,7 @@ use super::directives::has;
 use super::entry::Use;
 use super::flight::Joined;
 use super::future::StaleFuture;
+use super::inner::Inner;
 use super::key::Key;
 use super::oneshot::Oneshot;
 use super::serve;
@@ -149,37 +150,27 @@ impl<S> StaleService<S> {
         StaleFuture::pass(attempt, outdates, by_method)
     }
 
-    fn ask<B, RB>(
+    fn ask<B>(
         &self,
         head: Parts,
         body: B,
         key: Key,
         entry: Option<Arc<super::entry::Entry>>,
         usable: bool,
-    ) -> StaleFuture<S, B, RB>
+    ) -> StaleFuture<S, B, S::Body>
     where
-        S: Service<Request<B>, Response = Response<RB>> + Clone + Send + 'static,
-        S::Future: Send,
-        S::Error: Into<BoxError>,
-        B: Body + Send + 'static,
-        RB: Body + Send + 'static,
-        RB::Data: Send,
-        RB::Error: Into<BoxError>,
+        S: Inner<B>,
+        B: Send + 'static,
     {
         let ask = Ask { shared: Arc::clone(&self.shared), key, head, entry, usable };
         StaleFuture::asks(ask.run(self.inner.clone(), body))
     }
 
     /// Fetches it in the background, if nobody does yet.
-    fn revalidate<B, RB>(&self, head: Parts, body: B, key: Key, entry: Arc<super::entry::Entry>)
+    fn revalidate<B>(&self, head: Parts, body: B, key: Key, entry: Arc<super::entry::Entry>)
     where
-        S: Service<Request<B>, Response = Response<RB>> + Clone + Send + 'static,
-        S::Future: Send,
-        S::Error: Into<BoxError>,
-        B: Body + Send + 'static,
-        RB: Body + Send + 'static,
-        RB::Data: Send,
-        RB::Error: Into<BoxError>,
+        S: Inner<B>,
+        B: Send + 'static,
     {
         if entry.failed_lately(self.shared.policy.retry_gap) {
             return;
