@@ -74,6 +74,19 @@ async fn reqwests_own_error_is_found_below_ours() {
     assert!(theirs.is_timeout() && theirs.url().is_none(), "{theirs:?}");
 }
 
+// What a request of reqwest has beside its head goes through as extensions, to a host that was asked before as well.
+#[tokio::test]
+async fn a_requests_own_timeout_goes_along() {
+    let mock = MockVendor::start().await.script([reply(200), reply(200).delay(60 * SECOND)]);
+    let client = reqwest_client(false);
+    let vendor = stack(&family(&mock.authority()), 30 * SECOND).reqwest(client.clone());
+    assert_eq!(vendor.execute(client.get(mock.url("/")).build().unwrap()).await.unwrap().status(), 200);
+    let slow = client.get(mock.url("/")).timeout(SECOND / 10).build().unwrap();
+    let error = vendor.execute(slow).await.unwrap_err();
+    let theirs = error.source().and_then(|source| source.downcast_ref::<reqwest::Error>()).unwrap();
+    assert!(theirs.is_timeout(), "{theirs:?}");
+}
+
 #[tokio::test]
 async fn a_url_that_reqwest_does_not_take_is_an_error_that_does_not_show_it() {
     let families = forbear::Families::builder().build().unwrap();

@@ -56,6 +56,7 @@
 mod request;
 mod response;
 mod service;
+mod url;
 
 #[cfg(feature = "reqwest-middleware")]
 pub(crate) use self::request::outgoing_to;

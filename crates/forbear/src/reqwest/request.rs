@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
-use http::Request;
-#[cfg(feature = "reqwest-middleware")]
-use http::Uri;
+use http::{Request, Uri};
 use http_body::{Body, Frame, SizeHint};
+use reqwest::Url;
 
+use super::url;
 use crate::body::{BoxError, into_bytes, longer};
 
 /// Bodies up to so many bytes are given to reqwest as bytes, where they are at hand: those it can send again by itself,
@@ -26,23 +26,33 @@ where
     B: Body + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    request.map(body).try_into().map_err(reqwest::Error::without_url)
+    if let Some(url) = url::known(request.uri()) {
+        return outgoing_to(url, request);
+    }
+    let asked = request.uri().clone();
+    let request: reqwest::Request = request.map(body).try_into().map_err(reqwest::Error::without_url)?;
+    url::note(&asked, request.url());
+    Ok(request)
 }
 
-/// The same, to a URL that reqwest has parsed before: to print and parse it again costs more than all layers.
-#[cfg(feature = "reqwest-middleware")]
-pub(crate) fn outgoing_to<B>(
-    url: &reqwest::Url,
-    mut request: Request<B>,
-) -> Result<reqwest::Request, reqwest::Error>
+/// The same, to a URL that was parsed before: to print and parse it again costs more than all layers.
+pub(crate) fn outgoing_to<B>(url: Url, mut request: Request<B>) -> Result<reqwest::Request, reqwest::Error>
 where
     B: Body + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    // Short, and in the scheme of nobody, so that no host is looked at.
+    if request.extensions().is_empty() {
+        let (head, rest) = request.into_parts();
+        let mut request = reqwest::Request::new(head.method, url);
+        *request.version_mut() = head.version;
+        *request.headers_mut() = head.headers;
+        *request.body_mut() = Some(body(rest));
+        return Ok(request);
+    }
+    // Only a conversion takes extensions along. Short, and in the scheme of nobody, so that no host is looked at.
     *request.uri_mut() = Uri::from_static("a://b");
-    let mut request = outgoing(request)?;
-    *request.url_mut() = url.clone();
+    let mut request: reqwest::Request = request.map(body).try_into().map_err(reqwest::Error::without_url)?;
+    *request.url_mut() = url;
     Ok(request)
 }
 

@@ -49,7 +49,7 @@ impl<'a> Service<Request<Replay<reqwest::Body>>> for Through<'a> {
         Box::pin(async move {
             let asked = request.uri().clone();
             let clones = resent.mark(request.extensions_mut());
-            let request = outgoing_to(url, request).map_err(|error| ours(error.into()))?;
+            let request = outgoing_to(url.clone(), request).map_err(|error| ours(error.into()))?;
             let clones = clones.filter(|_| request.body().is_none_or(|body| body.as_bytes().is_some()));
             let lock = || extensions.lock().unwrap_or_else(PoisonError::into_inner);
             // An attempt that is dropped leaves nothing behind.
