@@ -7,10 +7,12 @@
 //! |---|---|---|
 //! | [`CooldownStore`] | where families stand, for the next process and for others | [`MemoryCooldowns`] |
 //! | [`WorkStore`] | refresh work: who wants which key, when it is due, who runs it | [`MemoryWorkStore`] |
+//! | [`ResponseStore`] | responses, for the next process and for what memory has no room for | [`MemoryResponses`] |
 
 mod cooldowns;
 mod error;
 mod memory;
+mod responses;
 mod shared;
 mod work;
 
@@ -20,6 +22,10 @@ pub use cooldowns::{
 };
 pub use error::{StoreError, StoreFault};
 pub use memory::MemoryWorkStore;
+pub use responses::{
+    FoundResponses, KeptResponses, KeyedHash, MemoryResponses, PurgeResponses, ResponseKey, ResponseSecret,
+    ResponseStore, StoreClock, StoredResponse, fields_from_bytes, fields_to_bytes,
+};
 pub use work::{Claims, Finish, Held, Kept, Rows, WorkStore};
 
 use std::future::Future;
