@@ -39,6 +39,7 @@ mod cooldowns;
 mod file;
 mod invalid;
 mod open;
+mod responses;
 mod row;
 mod schema;
 mod settings;

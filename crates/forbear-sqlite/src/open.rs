@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use forbear_core::partition::PartitionKey;
+use forbear_core::store::ResponseSecret;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::aside::set_aside;
@@ -20,6 +21,8 @@ pub(crate) struct Opened {
     pub(crate) identity: Option<Identity>,
     /// What partitions are hashed with in this file.
     pub(crate) key: PartitionKey,
+    /// What keys of responses are hashed with.
+    pub(crate) secret: ResponseSecret,
     /// Where the file that was there is now, and why.
     pub(crate) aside: Option<(PathBuf, String)>,
 }
@@ -50,8 +53,8 @@ pub(crate) fn place(path: &Path) -> Result<PathBuf, InvalidStore> {
     Ok(parent.join(name))
 }
 
-/// Opens the file at `path`, or makes it. What is there and cannot be read is set aside.
-pub(crate) fn open(path: &Path, settings: &Settings) -> Result<Opened, InvalidStore> {
+/// Opens the file at `path`, or makes it, with this secret where it has none. What is there and cannot be read is set aside.
+pub(crate) fn open(path: &Path, settings: &Settings, secret: ResponseSecret) -> Result<Opened, InvalidStore> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => return Err(InvalidStore::new(path, "is a directory; name a file")),
         Ok(found) if !found.is_file() => {
@@ -72,10 +75,10 @@ pub(crate) fn open(path: &Path, settings: &Settings) -> Result<Opened, InvalidSt
     })?;
     let mut aside = None;
     loop {
-        match attempt(path, settings) {
-            Ok((connection, key)) => {
+        match attempt(path, settings, secret) {
+            Ok((connection, key, secret)) => {
                 drop(opening);
-                return Ok(Opened { connection, identity: Identity::of(path), key, aside });
+                return Ok(Opened { connection, identity: Identity::of(path), key, secret, aside });
             }
             Err(Refused::Damaged(why)) if aside.is_none() => {
                 let kept = set_aside(path).map_err(|error| {
@@ -100,7 +103,11 @@ pub(crate) fn open(path: &Path, settings: &Settings) -> Result<Opened, InvalidSt
     }
 }
 
-fn attempt(path: &Path, settings: &Settings) -> Result<(Connection, PartitionKey), Refused> {
+fn attempt(
+    path: &Path,
+    settings: &Settings,
+    secret: ResponseSecret,
+) -> Result<(Connection, PartitionKey, ResponseSecret), Refused> {
     let io = |error| {
         let problem = "cannot be opened for writing; name a file that this user may write";
         Refused::Invalid(InvalidStore::because(path, problem, error))
@@ -144,10 +151,11 @@ fn attempt(path: &Path, settings: &Settings) -> Result<(Connection, PartitionKey
         }
         error => sql(error),
     };
-    let key = schema::migrate(&mut connection).map_err(tables)?;
+    let (key, secret) = schema::migrate(&mut connection, secret).map_err(tables)?;
     crate::cooldowns::prepare(&connection).map_err(tables)?;
     crate::work::prepare(&connection).map_err(tables)?;
-    Ok((connection, key))
+    crate::responses::prepare(&connection).map_err(tables)?;
+    Ok((connection, key, secret))
 }
 
 /// Whether there is a whole database, or nothing. SQLite reads what is missing of a last page as zeros, and may find nothing wrong with

@@ -1,6 +1,7 @@
 //! The tables, and how a file of an earlier version gets them.
 
 use forbear_core::partition::PartitionKey;
+use forbear_core::store::ResponseSecret;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 /// Written into the head of the file: `Frbr`.
@@ -55,6 +56,40 @@ const STEPS: &[&str] = &[
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX work_ready ON work (source, phase, ready_ms);
 ",
+    // A body is in a table of its own, so that to note a use of its row writes no more than that.
+    "
+    CREATE TABLE responses (
+        id INTEGER PRIMARY KEY,
+        what BLOB NOT NULL,
+        whose BLOB NOT NULL,
+        variant BLOB NOT NULL,
+        host TEXT NOT NULL,
+        family TEXT,
+        status INTEGER NOT NULL,
+        received_ms INTEGER NOT NULL,
+        used_ms INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        sum INTEGER NOT NULL,
+        fields BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX responses_key ON responses (what, whose, variant);
+    CREATE INDEX responses_used ON responses (used_ms);
+    CREATE INDEX responses_host ON responses (host);
+    CREATE INDEX responses_family ON responses (family) WHERE family IS NOT NULL;
+    CREATE TABLE response_bodies (id INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+    CREATE TABLE response_totals (id INTEGER PRIMARY KEY, responses INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+    INSERT INTO response_totals (id, responses, bytes) VALUES (1, 0, 0);
+    CREATE TRIGGER responses_came AFTER INSERT ON responses BEGIN
+        UPDATE response_totals SET responses = responses + 1, bytes = bytes + new.bytes WHERE id = 1;
+    END;
+    CREATE TRIGGER responses_changed AFTER UPDATE OF bytes ON responses BEGIN
+        UPDATE response_totals SET bytes = bytes + new.bytes - old.bytes WHERE id = 1;
+    END;
+    CREATE TRIGGER responses_went AFTER DELETE ON responses BEGIN
+        UPDATE response_totals SET responses = responses - 1, bytes = bytes - old.bytes WHERE id = 1;
+        DELETE FROM response_bodies WHERE id = old.id;
+    END;
+",
 ];
 
 /// What this program reads and writes.
@@ -62,8 +97,11 @@ pub(crate) fn version() -> i64 {
     i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
 }
 
-/// Brings the file up to date, and says with which key it hashes.
-pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<PartitionKey> {
+/// Brings the file up to date, and says with which keys it hashes partitions, and those of responses; `secret` is that of a file that has none.
+pub(crate) fn migrate(
+    connection: &mut Connection,
+    secret: ResponseSecret,
+) -> rusqlite::Result<(PartitionKey, ResponseSecret)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let done = usize::try_from(found).unwrap_or(usize::MAX);
@@ -74,17 +112,20 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<Partition
         transaction.pragma_update(None, "user_version", version())?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
     }
-    let key = "SELECT value FROM meta WHERE name = 'partition_key'";
-    let kept: Option<[u8; 16]> = transaction.query_row(key, [], |row| row.get(0)).optional()?;
-    let key = match kept {
-        Some(bytes) => PartitionKey::from_bytes(bytes),
-        None => {
-            let key = PartitionKey::of_process();
-            let insert = "INSERT INTO meta (name, value) VALUES ('partition_key', ?1)";
-            transaction.execute(insert, params![key.as_bytes()])?;
-            key
-        }
-    };
+    let key = kept(&transaction, "partition_key", || *PartitionKey::of_process().as_bytes())?;
+    let secret = kept(&transaction, "response_secret", || *secret.as_bytes())?;
     transaction.commit()?;
-    Ok(key)
+    Ok((PartitionKey::from_bytes(key), ResponseSecret::from_bytes(secret)))
+}
+
+/// The key of this name in the file, or that which it gets.
+fn kept(connection: &Connection, name: &str, new: impl FnOnce() -> [u8; 16]) -> rusqlite::Result<[u8; 16]> {
+    let query = "SELECT value FROM meta WHERE name = ?1";
+    let found: Option<[u8; 16]> = connection.query_row(query, [name], |row| row.get(0)).optional()?;
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let new = new();
+    connection.execute("INSERT INTO meta (name, value) VALUES (?1, ?2)", params![name, new])?;
+    Ok(new)
 }

@@ -20,16 +20,24 @@ pub struct Settings {
     pub(crate) durability: Durability,
     pub(crate) busy: Duration,
     pub(crate) max_size: Option<u64>,
+    pub(crate) max_responses: u64,
 }
 
 /// Pages are as long as SQLite makes them.
 pub(crate) const PAGE: u64 = 4096;
 /// The tables alone need this.
-const LEAST: u64 = 32 * PAGE;
+const LEAST: u64 = 64 * PAGE;
+/// Room for responses, in bytes.
+const RESPONSES: u64 = 256 * 1024 * 1024;
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { durability: Durability::default(), busy: Duration::from_secs(5), max_size: None }
+        Self {
+            durability: Durability::default(),
+            busy: Duration::from_secs(5),
+            max_size: None,
+            max_responses: RESPONSES,
+        }
     }
 }
 
@@ -46,11 +54,23 @@ impl Settings {
         self
     }
 
-    /// How many bytes the file may have at most, its `-wal` not counted (no limit). At least 128 KiB. Beyond it nothing new is written, as on a
+    /// How many bytes the file may have at most, its `-wal` not counted (no limit). At least 256 KiB. Beyond it nothing new is written, as on a
     /// disk that is full.
     pub fn max_size(mut self, bytes: u64) -> Self {
         self.max_size = Some(bytes);
         self
+    }
+
+    /// How many bytes of responses are kept at most (256 MiB), and never more than half of [`max_size`](Self::max_size): cool-downs go before
+    /// them. What was used least lately leaves. Counted as [`StoredResponse::bytes`](forbear_core::store::StoredResponse::bytes); the file takes up
+    /// to twice as much for small ones, and does not shrink.
+    pub fn max_responses(mut self, bytes: u64) -> Self {
+        self.max_responses = bytes;
+        self
+    }
+
+    pub(crate) fn room_for_responses(&self) -> u64 {
+        self.max_size.map_or(self.max_responses, |all| self.max_responses.min(all / 2))
     }
 
     /// Opens the file, or makes it. It blocks the calling thread for some milliseconds, about a second for each 500 MB, which it

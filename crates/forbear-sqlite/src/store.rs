@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use forbear_core::store::{StoreError, StoreFault};
 
 use crate::open::place;
+use crate::responses::{Reader, Shared};
 use crate::writer::Writer;
 use crate::{InvalidStore, Settings};
 
@@ -15,6 +16,8 @@ use crate::{InvalidStore, Settings};
 #[derive(Debug, Clone)]
 pub struct SqliteStore {
     writer: Writer,
+    reader: Reader,
+    responses: Arc<Shared>,
     /// How many losses those were told who keep cool-downs.
     known_losses: Arc<AtomicU64>,
 }
@@ -36,8 +39,12 @@ impl SqliteStore {
     }
 
     pub(crate) fn opened(path: &Path, settings: Settings) -> Result<Self, InvalidStore> {
-        let writer = Writer::begin(&place(path)?, settings)?;
-        Ok(Self { writer, known_losses: Arc::default() })
+        let path = place(path)?;
+        let (most, busy) = (settings.room_for_responses(), settings.busy);
+        let (writer, secret) = Writer::begin(&path, settings)?;
+        let responses = Shared::new(secret, most);
+        let reader = Reader::new(&writer, &responses, &path, busy);
+        Ok(Self { writer, reader, responses, known_losses: Arc::default() })
     }
 
     /// What an operator should know of the file: that one was set aside, and where it is now. Health shows it.
@@ -49,11 +56,21 @@ impl SqliteStore {
     /// Lets the file go. Returns once the thread has ended, which it does after the last other clone is dropped; the file is whole by
     /// itself then, without the two beside it.
     pub async fn close(self) {
-        self.writer.close().await;
+        let Self { writer, reader, .. } = self;
+        drop(reader);
+        writer.close().await;
     }
 
     pub(crate) fn writer(&self) -> &Writer {
         &self.writer
+    }
+
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    pub(crate) fn responses(&self) -> &Arc<Shared> {
+        &self.responses
     }
 
     /// Whether the file lost what it held, told once to those who keep cool-downs, who may not have asked when it happened.

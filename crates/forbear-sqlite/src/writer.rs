@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forbear_core::store::{StoreError, StoreFault};
+use forbear_core::store::{ResponseSecret, StoreError, StoreFault};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
@@ -68,14 +68,20 @@ pub(crate) struct Told {
 
 impl Writer {
     /// Opens the file, and begins the thread.
-    pub(crate) fn begin(path: &Path, settings: Settings) -> Result<Self, InvalidStore> {
-        let opened = open(path, &settings)?;
+    pub(crate) fn begin(path: &Path, settings: Settings) -> Result<(Self, ResponseSecret), InvalidStore> {
+        let opened = open(path, &settings, ResponseSecret::random())?;
+        let secret = opened.secret;
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (end, ended) = oneshot::channel();
         let told = Arc::new(Told { ended: Mutex::new(Some(ended)), ..Told::default() });
         told.opened(&opened);
-        let thread =
-            Thread { path: path.to_owned(), settings, told: Arc::clone(&told), file: Some(opened.into()) };
+        let thread = Thread {
+            path: path.to_owned(),
+            settings,
+            secret,
+            told: Arc::clone(&told),
+            file: Some(opened.into()),
+        };
         std::thread::Builder::new()
             .name("forbear-sqlite".into())
             .spawn(move || {
@@ -85,7 +91,7 @@ impl Writer {
             .map_err(|error| {
                 InvalidStore::because(path, "no thread can be begun to write it; free some", error)
             })?;
-        Ok(Self { jobs, told })
+        Ok((Self { jobs, told }, secret))
     }
 
     pub(crate) fn told(&self) -> &Told {
@@ -101,6 +107,21 @@ impl Writer {
         let job = Box::new(Asked { job: Some(job), done: None, tell });
         self.jobs.send(job).await.map_err(|_| closed())?;
         told.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Has the thread do `job` some time, where it has room for that.
+    pub(crate) fn tell(&self, job: impl FnOnce(&Connection) -> rusqlite::Result<()> + Send + 'static) {
+        let (tell, _) = oneshot::channel();
+        let _ = self.jobs.try_send(Box::new(Asked { job: Some(job), done: None, tell }));
+    }
+
+    /// Somebody read what nobody can have written: has the thread look at the whole of the file.
+    pub(crate) fn check(&self) {
+        self.tell(|connection| {
+            let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+            let damage = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            if found == "ok" { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(damage, Some(found))) }
+        });
     }
 
     /// Lets the thread go, and returns once it has ended.
@@ -137,6 +158,8 @@ impl Told {
 struct Thread {
     path: PathBuf,
     settings: Settings,
+    /// What keys of responses are hashed with; a new file gets it.
+    secret: ResponseSecret,
     told: Arc<Told>,
     /// `None` where it has to be opened again.
     file: Option<Held>,
@@ -205,7 +228,7 @@ impl Thread {
             tracing::error!(path = %self.path.display(), "store was removed or replaced; what is known is written anew");
             self.file = None;
         }
-        let opened = open(&self.path, &self.settings)
+        let opened = open(&self.path, &self.settings, self.secret)
             .map_err(|invalid| StoreError::new(StoreFault::Unavailable, KEEPING).because(invalid))?;
         self.told.opened(&opened);
         let why = match &opened.aside {
@@ -248,7 +271,7 @@ fn tell_all(batch: Vec<Box<dyn Job>>, error: &StoreError) {
 /// What it was asked for, in an error.
 const KEEPING: &str = "use the file";
 
-fn closed() -> StoreError {
+pub(crate) fn closed() -> StoreError {
     StoreError::new(StoreFault::Closed, KEEPING)
 }
 
@@ -256,7 +279,7 @@ fn lost(why: String) -> StoreError {
     StoreError::new(StoreFault::Lost, KEEPING).because(why)
 }
 
-fn failed(error: rusqlite::Error) -> StoreError {
+pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
     let fault = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreFault::Full,
         _ => StoreFault::Unavailable,

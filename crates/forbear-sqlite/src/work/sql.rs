@@ -213,8 +213,9 @@ fn most(limit: usize) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cooldowns;
-    use crate::schema;
+    use forbear_core::store::ResponseSecret;
+
+    use crate::{cooldowns, responses, schema};
 
     /// How SQLite finds the rows of a statement.
     fn plan(connection: &Connection, statement: &str) -> Vec<String> {
@@ -230,8 +231,9 @@ mod tests {
     #[test]
     fn no_statement_scans_or_sorts() {
         let mut connection = Connection::open_in_memory().unwrap();
-        schema::migrate(&mut connection).unwrap();
-        for statement in all().into_iter().map(str::to_owned).chain(cooldowns::statements()) {
+        let _ = schema::migrate(&mut connection, ResponseSecret::random()).unwrap();
+        let others = cooldowns::statements().into_iter().chain(responses::statements());
+        for statement in all().into_iter().map(str::to_owned).chain(others) {
             // All of them are read, once, and the first ones by the index.
             for step in plan(&connection, &statement) {
                 assert!(step.starts_with("SEARCH "), "{step}: {statement}");

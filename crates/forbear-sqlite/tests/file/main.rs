@@ -5,6 +5,7 @@ mod damage;
 mod later;
 mod places;
 mod processes;
+mod responses;
 mod versions;
 
 use std::fs;

@@ -72,7 +72,7 @@ async fn a_disk_that_is_full_is_told_and_what_was_written_stays() {
     let directory = directory();
     let path = path(&directory);
     let store =
-        SqliteStore::settings().max_size(128 << 10).durability(Durability::Process).open(&path).unwrap();
+        SqliteStore::settings().max_size(256 << 10).durability(Durability::Process).open(&path).unwrap();
     let mut written = 0;
     let error = loop {
         let entries =
@@ -89,7 +89,7 @@ async fn a_disk_that_is_full_is_told_and_what_was_written_stays() {
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(families(&store).await.len(), written);
     store.save(vec![entry("more", Duration::from_secs(60))], now()).await.unwrap();
-    assert!(SqliteStore::settings().max_size(4096).open(&path).unwrap_err().to_string().contains("131072"));
+    assert!(SqliteStore::settings().max_size(4096).open(&path).unwrap_err().to_string().contains("262144"));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forbear_core::store::{Rows, WorkStore};
+use forbear_core::store::{KeptResponses, ResponseStore, Rows, WorkStore};
 use forbear_core::work::{DemandReason, Key, SourceName, Stamp, Terms, Token};
 use forbear_sqlite::SqliteStore;
 
@@ -26,21 +26,37 @@ async fn claim(store: &SqliteStore) -> Vec<String> {
     claims.claimed.iter().map(|kept| kept.key.to_string()).collect()
 }
 
+/// Makes a file of this version one of version 2, and of version 1.
+const BACK: [&str; 2] = [
+    "DROP TABLE responses; DROP TABLE response_bodies; DROP TABLE response_totals;
+     DELETE FROM meta WHERE name LIKE 'response%'; PRAGMA user_version = 2;",
+    "DROP TABLE work; DROP TABLE work_sources; PRAGMA user_version = 1;",
+];
+
 #[tokio::test]
 async fn a_file_of_an_earlier_version_is_brought_up_to_date_and_keeps_what_it_holds() {
-    let directory = directory();
-    let path = path(&directory);
-    written(&path, &["a"]).await;
-    let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.execute_batch("DROP TABLE work; DROP TABLE work_sources; PRAGMA user_version = 1;").unwrap();
-    drop(connection);
-    let store = SqliteStore::open(&path).unwrap();
-    demand(&store, &["AAPL"]).await;
-    assert_eq!((families(&store).await, claim(&store).await), (vec!["a".into()], vec!["AAPL".to_owned()]));
-    assert!(aside(&directory).is_empty());
-    let connection = rusqlite::Connection::open(&path).unwrap();
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 2);
+    for back in 1..=BACK.len() {
+        let directory = directory();
+        let path = path(&directory);
+        written(&path, &["a"]).await;
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        for step in &BACK[..back] {
+            connection.execute_batch(step).unwrap();
+        }
+        drop(connection);
+        let store = SqliteStore::open(&path).unwrap();
+        demand(&store, &["AAPL"]).await;
+        assert_eq!(
+            (families(&store).await, claim(&store).await),
+            (vec!["a".into()], vec!["AAPL".to_owned()])
+        );
+        let kept = ResponseStore::kept(&store).await.unwrap();
+        assert_eq!(kept, KeptResponses::default());
+        assert!(aside(&directory).is_empty());
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(version, 3);
+    }
 }
 
 #[tokio::test]
