@@ -146,6 +146,18 @@ async fn a_file_that_tells_a_time_which_is_none_begins_anew() {
     }
 }
 
+#[tokio::test]
+async fn a_row_from_the_future_is_dropped() {
+    let directory = directory();
+    let path = path(&directory);
+    nine(&path).await;
+    change(&path, "DELETE FROM meta WHERE name = 'response_clock'");
+    let store = SqliteStore::open(&path).unwrap();
+    let found = store.find(KEY, now().before(Duration::from_secs(60))).await.unwrap();
+    assert_eq!((found.responses.len(), found.dropped), (0, 1));
+    assert_eq!(body(&store, key(2)).await.unwrap(), "2");
+}
+
 /// The next process has a clock that is an hour behind.
 #[tokio::test]
 async fn a_clock_that_goes_back_between_two_processes_makes_nothing_younger() {

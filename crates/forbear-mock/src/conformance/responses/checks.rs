@@ -66,6 +66,14 @@ pub async fn a_response_takes_the_place_of_its_variant(store: Store) {
     let found = find(&store, key(1), at(1)).await;
     assert_eq!((found.len(), &found[0]), (2, &new));
     assert_eq!(found[1].body, "other");
+    // As one that was confirmed, whose body is the same.
+    let fields = HeaderMap::from_iter([(http::header::AGE, HeaderValue::from_static("a longer one"))]);
+    let confirmed = StoredResponse { fields, ..new };
+    put(&store, vec![confirmed.clone()], at(2)).await;
+    let found = find(&store, key(1), at(2)).await;
+    assert_eq!((found.len(), &found[0]), (2, &confirmed));
+    let bytes = found.iter().map(StoredResponse::bytes).sum();
+    assert_eq!(store.kept().await.expect("it counts"), KeptResponses { responses: 2, bytes });
 }
 
 /// Whatever was put when.
