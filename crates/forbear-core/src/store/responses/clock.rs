@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     fn at(seconds: u64) -> Stamp {
-        Stamp::from_millis(seconds * 1_000)
+        Stamp::EPOCH.after(Duration::from_secs(seconds))
     }
 
     #[test]

@@ -51,7 +51,6 @@ impl ResponseSecret {
     }
 
     /// Begins a hash of this `kind`: those of two kinds have nothing to do with each other.
-    #[must_use]
     pub fn hash(&self, kind: u8) -> KeyedHash {
         let mut hasher = SipHasher13::new_with_key(&self.0);
         hasher.write_u8(kind);
