@@ -1,4 +1,4 @@
-//! What every [`ResponseStore`](forbear_core::store::ResponseStore) must do.
+//! What every [`ResponseStore`] must do.
 //!
 //! ```
 //! use std::sync::Arc;
