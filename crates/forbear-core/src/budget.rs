@@ -97,6 +97,7 @@ mod tests {
         assert_eq!(outer.and(Budget::until(at(60))), outer);
         assert_eq!(outer.and(Budget::until(at(10))).deadline(), Some(at(10)));
         assert_eq!(Budget::UNLIMITED.and(outer), outer);
+        assert_eq!(outer.most_attempts(), NonZeroU32::new(3));
     }
 
     #[test]
@@ -104,6 +105,7 @@ mod tests {
         let budget = Budget::until(at(30));
         assert!(budget.fits(at(29)) && !budget.fits(at(30)));
         assert!(Budget::UNLIMITED.fits(Monotonic::NEVER));
+        assert_eq!(budget.remaining(at(10)), Some(Duration::from_secs(20)));
         assert_eq!(budget.remaining(at(40)), Some(Duration::ZERO));
     }
 }

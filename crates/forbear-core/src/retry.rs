@@ -203,6 +203,7 @@ mod tests {
         assert_eq!(first, After::Retry { until: at(40_000), own: at(40_000) });
         let second = history.after(&signal, true, &Budget::UNLIMITED, None, at(40_000));
         assert_eq!(second, After::Return(Ended::DoesNotFit));
+        assert_eq!(history.limited(), 2);
     }
 
     // KittyCAD/kittycad.rs#1042, traefik/traefik#8990, http4s/http4s#712: a POST is not billed twice.

@@ -211,7 +211,7 @@ impl State {
         self.rung = 0;
         self.pace = None;
         self.informed = false;
-        self.cooldown = Cooldown { from: now, until: now, ..Cooldown::default() };
+        self.cooldown = Cooldown { from: now, ..Cooldown::default() };
         self.begin_recovery(now);
         self.wake_all(now);
     }

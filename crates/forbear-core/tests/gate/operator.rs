@@ -1,6 +1,8 @@
 //! Pause, resume and clear.
 
-use forbear_core::gate::{Act, Ask, Effect, Event, GateSettings, Operator, Outcome, Phase, RefusalCause};
+use forbear_core::gate::{
+    Act, Ask, Effect, Event, GateSettings, Operator, Outcome, Phase, RefusalCause, clears,
+};
 use forbear_core::partition::Partition;
 use forbear_core::signal::Class;
 
@@ -105,7 +107,9 @@ fn a_clear_wakes_whoever_waits() {
     let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
     let mut waiting = Waiting::park(&gate, &Ask::new(at(1.0)), at(1.0));
     assert_eq!(waiting.sleeps(at(1.0)), at(60.0));
+    let before = clears();
     let _ = gate.clear(operator(), at(2.0));
+    assert!(clears() > before);
     assert_eq!(waiting.count.woken(), 1);
     let grant = waiting.granted(at(2.0));
     let _ = go_as(&gate, &with_grant(Ask::new(at(1.0)), grant.as_ref()), at(2.0));
@@ -140,6 +144,9 @@ fn an_operators_cool_down_never_shortens_the_vendors() {
     let _ = gate.cool(secs(5), operator(), at(1.0));
     let refusal = refused(&gate, at(1.0));
     assert_eq!((refusal.retry_at, refusal.operator), (Some(at(60.0)), None));
+    // As long as it runs anyway: nothing changes.
+    let _ = gate.cool(secs(58), operator(), at(2.0));
+    assert_eq!(refused(&gate, at(2.0)).operator, None);
     let _ = gate.cool(secs(120), operator(), at(2.0));
     let refusal = refused(&gate, at(2.0));
     assert_eq!((refusal.retry_at, refusal.operator.is_some()), (Some(at(122.0)), true));
