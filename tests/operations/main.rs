@@ -12,3 +12,4 @@ mod scrape;
 mod secrets;
 mod series;
 mod shipped;
+mod stale;

@@ -36,6 +36,7 @@ async fn every_metric_is_documented_with_its_labels_and_all_their_values() {
         .store(MemoryCooldowns::new())
         .build()
         .unwrap();
+    crate::stale::ask(&families, "http://quotes.test/").await;
     let scrape = Exporter::new().scrape(&families.metrics());
     let rows = table("metric");
     let documented: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
@@ -58,10 +59,14 @@ async fn every_metric_is_documented_with_its_labels_and_all_their_values() {
     assert!(of_pacing.iter().all(|cause| of("cause").contains(*cause)), "{of_pacing:?}");
     let exported = scrape.values("forbear_pacing_refusals_total", "cause");
     assert_eq!(exported.len(), of_pacing.len(), "{exported:?}");
+    let of_stale: Vec<_> = scrape.values("forbear_stale_causes_total", "because").into_iter().collect();
+    assert_eq!(of_stale, listed(of("because").split(':').next().unwrap()));
+    let served: Vec<_> = scrape.values("forbear_stale_answers_total", "served").into_iter().collect();
+    assert_eq!(served, listed(of("served").replace(';', ",").split(':').next().unwrap()));
     let mut phases: Vec<_> = table("phase").into_iter().map(|row| row[0].clone()).collect();
     phases.sort();
     assert_eq!(scrape.values("forbear_family_phase", "phase").into_iter().collect::<Vec<_>>(), phases);
-    assert_eq!(scrape.series.len(), 29 + 29 + 29 + 10 + 3 + 4, "as documented");
+    assert_eq!(scrape.series.len(), 29 + 29 + 29 + 10 + 20 + 3 + 4, "as documented");
 }
 
 #[tokio::test(start_paused = true)]

@@ -16,6 +16,7 @@
 //! | [`deadlines`] | until when a URL is to be left alone |
 //! | [`retry`] | whether and when a logical request is sent again |
 //! | [`work`] | when a key of a source is refreshed |
+//! | [`stale`] | when an old answer may be served in the place of a new one |
 //! | [`store`] | what outlives the process, or is shared: traits, and stores in memory |
 //! | [`health`] | what an operator is shown |
 //! | [`store`] | what outlives a process, and which of two truths holds |
@@ -36,6 +37,7 @@ pub mod partition;
 pub mod presets;
 pub mod retry;
 pub mod signal;
+pub mod stale;
 pub mod store;
 mod sync;
 pub mod time;

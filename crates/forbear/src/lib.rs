@@ -188,7 +188,7 @@ mod extensions;
 mod families;
 #[cfg(any(feature = "server", feature = "tonic"))]
 mod grpc_timeout;
-#[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown"))]
+#[cfg(any(feature = "retry-after", feature = "pacing", feature = "cooldown", feature = "stale"))]
 mod host;
 mod keeper;
 mod order;

@@ -32,6 +32,8 @@ pub type Stacked<S> = BudgetService<RetryAfterService<PacingService<FamilyCooldo
 /// ```
 pub fn stack(families: &Families) -> Stack {
     Stack {
+        #[cfg(feature = "stale")]
+        families: families.clone(),
         budget: BudgetLayer::unlimited(),
         retry_after: RetryAfterLayer::new(),
         pacing: PacingLayer::new(families.clone()),
@@ -43,6 +45,8 @@ pub fn stack(families: &Families) -> Stack {
 #[derive(Debug, Clone)]
 #[must_use = "a stack does nothing until it is put around a client with `service` or `layer`"]
 pub struct Stack {
+    #[cfg(feature = "stale")]
+    families: Families,
     budget: BudgetLayer,
     retry_after: RetryAfterLayer,
     pacing: PacingLayer,
@@ -103,6 +107,7 @@ impl Stack {
     pub fn stale(self, layer: StaleLayer) -> StaleStack {
         // The attempt's own error, which tells more, comes first.
         let longest = self.budget.longest().map(|longest| longest.saturating_add(TIE));
+        let layer = layer.families_or(&self.families);
         StaleStack { stale: longest.map_or(layer.clone(), |longest| layer.budget(longest)), stack: self }
     }
 

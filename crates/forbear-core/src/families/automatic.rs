@@ -34,6 +34,7 @@ fn member(name: &str, shared: bool, listeners: &Arc<Listeners>) -> Arc<Member> {
     Arc::new(Member {
         gate,
         dialect: Dialect::standard(),
+        stale: None,
         partition_header: None,
         per_partition: false,
         automatic: true,

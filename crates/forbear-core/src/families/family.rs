@@ -1,9 +1,11 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::dialect::Dialect;
 use crate::gate::{GateSettings, Ladder};
 use crate::pacing::Pacing;
+use crate::stale::StalePolicy;
 
 /// The routes of one vendor that share a limit.
 #[derive(Debug, Clone)]
@@ -14,6 +16,7 @@ pub struct Family {
     pub(super) routes: Vec<(String, String)>,
     pub(super) gate: GateSettings,
     pub(super) pacing: Option<Box<Pacing>>,
+    pub(super) stale: Option<Arc<StalePolicy>>,
     pub(super) dialect: Dialect,
     pub(super) partition_header: Option<String>,
     pub(super) per_partition: bool,
@@ -30,6 +33,7 @@ impl Family {
             routes: Vec::new(),
             gate: GateSettings::registered(),
             pacing: None,
+            stale: None,
             dialect: Dialect::standard(),
             partition_header: None,
             per_partition: false,
@@ -87,6 +91,23 @@ impl Family {
     #[must_use]
     pub fn pacing(mut self, pacing: Pacing) -> Self {
         self.pacing = Some(Box::new(pacing));
+        self
+    }
+
+    /// What is stored of its answers, and how long they are served past their freshness, where a `StaleLayer` is told of the families
+    /// (as that layer says for all that have none). It holds whole, in the place of the layer's.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// use forbear_core::families::Family;
+    /// use forbear_core::stale::StalePolicy;
+    ///
+    /// let news = Family::new("news").host("news.example").stale(StalePolicy::new().while_revalidate(Duration::from_secs(300)));
+    /// # let _ = news;
+    /// ```
+    #[must_use]
+    pub fn stale(mut self, policy: StalePolicy) -> Self {
+        self.stale = Some(Arc::new(policy));
         self
     }
 

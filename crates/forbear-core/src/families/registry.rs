@@ -8,6 +8,7 @@ use http::Uri;
 use crate::gate::{Gate, GateSettings, Listeners, RefusalCause};
 use crate::host::Host;
 use crate::living::{Id, Living};
+use crate::stale::StaleCounts;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, RwLock, of_the_process};
 use crate::time::Monotonic;
@@ -298,6 +299,13 @@ impl Snapshot {
     #[inline]
     pub fn paces(&self) -> bool {
         self.table.paces
+    }
+
+    /// What is counted of the answers of all that are no registered family's.
+    #[must_use]
+    #[inline]
+    pub fn stale_of_others(&self) -> &Arc<StaleCounts> {
+        self.registry.listeners.stale_of_others()
     }
 
     /// Counts a request that no family has.

@@ -10,6 +10,7 @@ use http::{HeaderName, Uri};
 use crate::dialect::Dialect;
 use crate::gate::{Gate, Listeners};
 use crate::host::{Host, LONGEST, is_normal, split_port};
+use crate::stale::StalePolicy;
 
 use super::automatic::Automatic;
 use super::builder::InvalidFamilies;
@@ -25,6 +26,8 @@ pub struct Member {
     pub gate: Arc<Gate>,
     /// How its vendor phrases signals.
     pub dialect: Dialect,
+    /// How long its answers are served past their freshness, where it has a policy of its own.
+    pub stale: Option<Arc<StalePolicy>>,
     /// The request header whose values are partitions.
     pub partition_header: Option<HeaderName>,
     /// Whether a signal that does not state its scope is about one partition.
@@ -145,6 +148,7 @@ impl Table {
         self.members.push(Arc::new(Member {
             gate,
             dialect,
+            stale: family.stale.clone(),
             partition_header,
             per_partition: family.per_partition,
             automatic: false,

@@ -1,8 +1,9 @@
 //! What the gates of a family did, those among them that are gone.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
+use crate::stale::{StaleCounts, StaleTotals};
 use crate::sync::{Mutex, MutexGuard};
 
 use super::engine::{GATES, Gate};
@@ -10,7 +11,11 @@ use super::totals::Totals;
 
 /// What all gates of one family did, and of those that are gone. Automatic families share one.
 #[derive(Debug, Default)]
-pub(super) struct Account(Mutex<Sums>);
+pub(super) struct Account {
+    sums: Mutex<Sums>,
+    /// What is counted of its stored answers, once anything is.
+    stale: OnceLock<Arc<StaleCounts>>,
+}
 
 #[derive(Debug, Default)]
 struct Sums {
@@ -39,6 +44,11 @@ impl Accounts {
         Arc::clone(&self.automatic)
     }
 
+    /// What is counted of the answers of all automatic families.
+    pub(super) fn stale_of_others(&self) -> &Arc<StaleCounts> {
+        self.automatic.stale()
+    }
+
     fn named(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Account>>> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -46,7 +56,9 @@ impl Accounts {
     /// What every family did, in no order; `None` names the automatic ones. Never less than before.
     pub(super) fn totals(&self) -> Vec<(Option<Arc<str>>, Totals)> {
         let mut named = self.named();
-        named.retain(|_, account| Arc::strong_count(account) > 1 || account.sums().is_kept());
+        named.retain(|_, account| {
+            Arc::strong_count(account) > 1 || account.stale.get().is_some() || account.sums().is_kept()
+        });
         let mut accounts: Vec<_> =
             named.iter().map(|(name, account)| (Some(Arc::clone(name)), Arc::clone(account))).collect();
         drop(named);
@@ -61,7 +73,9 @@ impl Accounts {
         }
         let told = |(name, account): (_, Arc<Account>)| {
             let sum = sums.get(&Arc::as_ptr(&account)).copied().unwrap_or_default();
-            (name, account.sums().tell(&sum))
+            let mut told = account.sums().tell(&sum);
+            told.stale = account.stale_totals();
+            (name, told)
         };
         accounts.into_iter().map(told).collect()
     }
@@ -79,8 +93,19 @@ impl Sums {
 }
 
 impl Account {
+    /// What is counted of its stored answers.
+    #[inline]
+    pub(super) fn stale(&self) -> &Arc<StaleCounts> {
+        self.stale.get_or_init(Arc::default)
+    }
+
+    /// The same, where anything was.
+    pub(super) fn stale_totals(&self) -> Option<StaleTotals> {
+        self.stale.get().map(|counts| counts.totals())
+    }
+
     fn sums(&self) -> MutexGuard<'_, Sums> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes over what a gate did that is going.

@@ -4,6 +4,7 @@ use std::time::Duration;
 use crate::living::{Id, Living};
 use crate::pacing::Pacer;
 use crate::partition::Partition;
+use crate::stale::{StaleCounts, StaleTotals};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, of_the_process};
 use crate::time::Monotonic;
@@ -157,6 +158,18 @@ impl Gate {
 
     pub(super) fn account(&self) -> Option<&Arc<Account>> {
         self.account.as_ref()
+    }
+
+    /// What is counted of its family's stored answers; `None` where it is no family's.
+    #[must_use]
+    #[inline]
+    pub fn stale(&self) -> Option<&Arc<StaleCounts>> {
+        self.account.as_ref().map(|account| account.stale())
+    }
+
+    /// The same, where anything was.
+    pub(crate) fn stale_totals(&self) -> Option<StaleTotals> {
+        self.account.as_ref().and_then(|account| account.stale_totals())
     }
 
     /// What it did since it was made. An attempt that a part let through is its family's.

@@ -12,6 +12,7 @@ use super::account::Accounts;
 use super::engine::Gate;
 use super::event::Event;
 use super::totals::Totals;
+use crate::stale::{StaleCounts, StaleTotals};
 
 type Listener = Arc<dyn Fn(&Gate, &Event) + Send + Sync>;
 type Watcher = Arc<dyn Fn(&Gate) + Send + Sync>;
@@ -94,6 +95,17 @@ impl Listeners {
 
     pub(super) fn accounts(&self) -> &Accounts {
         &self.accounts
+    }
+
+    /// What is counted of the answers of all automatic families, and of what is no family's.
+    #[must_use]
+    pub fn stale_of_others(&self) -> &Arc<StaleCounts> {
+        self.accounts.stale_of_others()
+    }
+
+    /// The same, where anything was.
+    pub(crate) fn stale_totals_of_others(&self) -> Option<StaleTotals> {
+        self.accounts.automatic().stale_totals()
     }
 
     /// What the gates of every family did, those that are gone among them; `None` names the automatic families, all

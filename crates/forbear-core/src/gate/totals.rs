@@ -2,6 +2,7 @@
 
 use crate::pacing::PacingTotals;
 use crate::signal::Class;
+use crate::stale::StaleTotals;
 
 use super::decision::RefusalCause;
 
@@ -14,6 +15,8 @@ pub struct Totals {
     pub recoveries: u64,
     /// What its pacing did; `None` where it never had any.
     pub pacing: Option<PacingTotals>,
+    /// What was served of its stored answers; `None` where nobody looked for any.
+    pub stale: Option<StaleTotals>,
     signals: [u64; Class::ALL.len()],
     strikes: [u64; Class::ALL.len()],
     refusals: [u64; RefusalCause::ALL.len()],

@@ -3,6 +3,7 @@
 mod display;
 mod pacing;
 mod short;
+mod stale;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use crate::time::Monotonic;
 
 pub use pacing::PacingHealth;
 pub use short::Short;
+pub use stale::StaleHealth;
 pub use store::{StoreHealth, StoreState};
 
 /// A snapshot of all families. Its [`Display`](std::fmt::Display) is a line per family:
@@ -45,6 +47,10 @@ pub struct Health {
     pub shadow: bool,
     /// Nobody waits any more: who would have to is refused.
     pub shutting_down: bool,
+    /// What is stored of the answers of all automatic families together, and of hosts that have no family, where anybody looked
+    /// for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<StaleHealth>,
     /// What keeps this beyond the process, where something does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<StoreHealth>,
@@ -89,6 +95,10 @@ pub struct FamilyHealth {
     /// How it is paced before any signal arrives, where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<PacingHealth>,
+    /// What is stored of its answers, and what was served of that, where anybody looked for it. Of automatic families it is
+    /// counted [together](Health::stale).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<StaleHealth>,
     /// Callers that wait for it, or for a part of it.
     pub waiting: usize,
     /// Attempts admitted.
@@ -214,6 +224,7 @@ impl Health {
             };
             let Some(mut family) = look(&member.gate, member.automatic) else { continue };
             family.automatic = member.automatic;
+            family.stale = StaleHealth::of(&member);
             let partitions = member.gate.partitions();
             family.partitions = partitions.iter().filter_map(|gate| look(gate, true)).collect();
             family.partitions.retain(|partition| partition.phase != HealthPhase::Open);
@@ -233,6 +244,7 @@ impl Health {
             unknown: families.unknown(),
             shadow: families.shadows(),
             shutting_down: families.shuts_down(),
+            stale: StaleHealth::of_others(families),
             stores: Vec::new(),
         };
         (health, events)
@@ -298,6 +310,7 @@ impl FamilyHealth {
             last_signal,
             pace: view.pace,
             pacing: PacingHealth::of(gate, now),
+            stale: None,
             waiting: view.waiting,
             attempts: view.attempts,
             signals: view.signals,

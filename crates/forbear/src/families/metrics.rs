@@ -14,6 +14,7 @@ use super::Families;
 use crate::keeper::Keeper;
 
 mod pacing;
+mod stale;
 mod store;
 
 /// Publishes counters and gauges through the `metrics` facade. See [`Families::metrics`].
@@ -53,7 +54,7 @@ impl Families {
 
 impl Metrics {
     /// Copies all numbers to the recorder: 29 series for each registered family, the same for all automatic ones
-    /// together, ten more for each that is paced or was, three more, and four where there is a [store](crate::FamiliesBuilder::store). As [`Families::health`], it makes the changes that time brings, and tells them.
+    /// together, ten more for each that is paced or was, 20 more for each whose answers a `StaleLayer` looked for, three more, and four where there is a [store](crate::FamiliesBuilder::store). As [`Families::health`], it makes the changes that time brings, and tells them.
     pub fn publish(&self) {
         describe();
         let health = self.families.health();
@@ -74,6 +75,9 @@ impl Metrics {
             if let Some(totals) = &totals.pacing {
                 let stands = health.family(&name).and_then(|family| family.pacing.as_ref());
                 pacing::publish(&name, totals, stands);
+            }
+            if let Some(totals) = &totals.stale {
+                stale::publish(&name, totals);
             }
         }
         counter!("forbear_overflows_total").absolute(health.overflows);
@@ -146,6 +150,7 @@ fn number(count: usize) -> f64 {
 /// Each time, since a recorder may be installed later; it costs little beside the rest.
 fn describe() {
     pacing::describe();
+    stale::describe();
     store::describe();
     describe_counter!("forbear_attempts_total", "Attempts that a gate let through.");
     describe_counter!("forbear_signals_total", "Answers that said something about a limit.");

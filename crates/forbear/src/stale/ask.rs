@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use forbear_core::stale::{Because, Served};
 use forbear_core::time::Monotonic;
 use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use http::request::Parts;
@@ -17,15 +18,17 @@ use super::headers::{Told, tell};
 use super::inner::Inner;
 use super::key::Key;
 use super::oneshot::Oneshot;
+use super::policy::{Whose, because_of};
 use super::serve;
-use super::served::{Because, Served};
 use super::shared::Shared;
+use super::worse::worse;
 use crate::budget::effective;
 use crate::{Budget, BudgetExhausted, Error, NoWait, Priority, Spent, clock};
 
 /// What is asked, and what there is already.
 pub(super) struct Ask {
     pub(super) shared: Arc<Shared>,
+    pub(super) whose: Whose,
     pub(super) key: Key,
     pub(super) head: Parts,
     pub(super) entry: Option<Arc<Entry>>,
@@ -47,14 +50,34 @@ impl Ask {
         S: Inner<B>,
         B: Send + 'static,
     {
+        let counts = Arc::clone(&self.whose.counts);
+        let answer = self.answer(service, body).await;
+        match &answer {
+            Ok(response) => counts.served(served(response)),
+            Err(_) => counts.refused(),
+        }
+        answer
+    }
+
+    async fn answer<S, B>(self, service: S, body: B) -> Result<Response<StaleBody<S::Body>>, Error>
+    where
+        S: Inner<B>,
+        B: Send + 'static,
+    {
         let entered = clock::now();
         let own = effective(&self.head.extensions).deadline();
         let most = self.shared.budget.map(|budget| entered.after(budget));
         let deadline = own.into_iter().chain(most).min();
         let mut unsent = Some((service, body));
+        let mut followed = false;
         let failure = loop {
             let waited = match self.shared.flights.join(self.key) {
-                Joined::Follows(interest) => self.follow(&interest, deadline).await,
+                Joined::Follows(interest) => {
+                    if !std::mem::replace(&mut followed, true) {
+                        self.whose.counts.coalesced();
+                    }
+                    self.follow(&interest, deadline).await
+                }
                 Joined::Leads(duty, interest) => {
                     let Some((service, body)) = unsent.take() else { break lost() };
                     self.lead(service, body, duty, interest, deadline).await
@@ -73,21 +96,22 @@ impl Ask {
                     }
                     // It was selected by other fields than ours.
                 }
-                Waited::Landed(Landed::Worse(because)) => {
-                    if let Some(response) = self.stale(because) {
+                Waited::Landed(Landed::Worse(because, told)) => {
+                    let told = || told.map(|told| told.of_one());
+                    if let Some(response) = self.instead(because).or_else(told) {
                         return Ok(response);
                     }
                 }
                 Waited::Landed(Landed::Failed(fault)) => break fault.of_one(),
                 Waited::Landed(Landed::Unshared) => {
                     let Some((service, body)) = unsent.take() else { break lost() };
-                    return self.alone(service, body).await;
+                    return self.alone(service, body, entered, deadline).await;
                 }
                 // Its leader is gone: exactly one of those who waited leads now.
                 Waited::Landed(Landed::Lost) => {}
             }
         };
-        serve::fallback(&self.shared, &self.head, Because::of(&failure)).ok_or(failure)
+        self.instead(because_of(&failure)).ok_or(failure)
     }
 
     async fn follow<RB>(&self, interest: &Interest, deadline: Option<Monotonic>) -> Waited<RB> {
@@ -122,24 +146,26 @@ impl Ask {
         self.patiently(&interest, deadline, answer).await
     }
 
-    /// Waits until the deadline; with something in hand, not longer than is patient.
+    /// Waits until the deadline; with something in hand, not longer than is patient, and the attempt goes on.
     async fn patiently<RB>(
         &self,
         interest: &Interest,
         deadline: Option<Monotonic>,
         answer: impl Future<Output = Waited<RB>>,
     ) -> Waited<RB> {
-        let patience = self.shared.policy.patience.filter(|_| self.usable);
+        let patience = self.whose.policy.waits().filter(|_| self.usable);
         let slow = patience.map(|patience| clock::now().after(patience));
         let until = deadline.into_iter().chain(slow).min();
         let Some(until) = until else { return answer.await };
         match tokio::time::timeout_at(clock::to_instant(until), answer).await {
             Ok(waited) => waited,
-            Err(_) if slow == Some(until) => {
-                interest.keep();
-                Waited::Over(Because::Slow)
+            Err(_) => {
+                if self.usable {
+                    interest.keep(self.shared.background());
+                }
+                let slow = slow == Some(until);
+                Waited::Over(if slow { Because::Slow } else { Because::BudgetExhausted })
             }
-            Err(_) => Waited::Over(Because::BudgetExhausted),
         }
     }
 
@@ -171,6 +197,7 @@ impl Ask {
         }
         let fetch = Fetch {
             shared: Arc::clone(&self.shared),
+            whose: self.whose.clone(),
             head: self.head.clone(),
             entry: self.entry.clone(),
             usable: self.usable,
@@ -181,27 +208,49 @@ impl Ask {
     }
 
     /// Its own attempt, whose answer is nobody else's.
-    async fn alone<S: Inner<B>, B>(self, service: S, body: B) -> Result<Response<StaleBody<S::Body>>, Error> {
-        let Self { shared, head, .. } = self;
-        let answer = Oneshot::new(service, Request::from_parts(head.clone(), body)).await;
+    async fn alone<S: Inner<B>, B>(
+        self,
+        service: S,
+        body: B,
+        entered: Monotonic,
+        deadline: Option<Monotonic>,
+    ) -> Result<Response<StaleBody<S::Body>>, Error> {
+        let attempt = Oneshot::new(service, Request::from_parts(self.head.clone(), body));
+        let answer = match deadline {
+            None => attempt.await.map_err(Error::from_inner),
+            Some(deadline) => match tokio::time::timeout_at(clock::to_instant(deadline), attempt).await {
+                Ok(answer) => answer.map_err(Error::from_inner),
+                Err(_) => Err(over(entered)),
+            },
+        };
         match answer {
             Ok(response) => {
-                let mut response = response.map(StaleBody::live);
-                tell(response.headers_mut(), Told::Missed { stored: false });
-                response.extensions_mut().insert(Served::Live);
-                Ok(response)
+                let (mut head, body) = response.into_parts();
+                if let Some(better) = worse(&head).and_then(|because| self.instead(because)) {
+                    return Ok(better);
+                }
+                tell(&mut head.headers, Told::Missed { stored: false });
+                head.extensions.insert(Served::Live);
+                Ok(Response::from_parts(head, StaleBody::live(body)))
             }
-            Err(error) => {
-                let error = Error::from_inner(error);
-                serve::fallback(&shared, &head, Because::of(&error)).ok_or(error)
-            }
+            Err(error) => self.instead(because_of(&error)).ok_or(error),
         }
+    }
+
+    /// What there is where no answer is to be had, or a bad one.
+    fn instead<RB>(&self, because: Because) -> Option<Response<StaleBody<RB>>> {
+        self.stale(because).or_else(|| serve::fallback(&self.whose.policy, &self.head, because))
     }
 
     fn stale<RB>(&self, because: Because) -> Option<Response<StaleBody<RB>>> {
         let entry = self.entry.as_ref().filter(|_| self.usable)?;
         Some(serve::stale(&self.shared, entry, &self.head, because))
     }
+}
+
+/// Where an answer of ours comes from.
+fn served<RB>(response: &Response<StaleBody<RB>>) -> Served {
+    response.extensions().get().copied().unwrap_or(Served::Live)
 }
 
 /// Passes on a panic of the client below to who called it.

@@ -1,7 +1,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use forbear_core::stale::{StaleCounts, Stored};
 use forbear_core::time::Monotonic;
 use http::header::{AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, HOST, PRAGMA, VARY};
 use http::request::Parts;
@@ -31,8 +33,10 @@ pub(super) struct Entry {
     /// How long it is fresh from then on.
     lifetime: Duration,
     directives: Directives,
-    /// When an attempt to confirm it failed last, in nanoseconds; zero where none did.
-    failed: AtomicU64,
+    /// Until when nobody asks for a better one, in nanoseconds; zero where somebody may.
+    rests: AtomicU64,
+    /// Counts it as stored, once it is.
+    stored: OnceLock<Stored>,
 }
 
 /// What may be done with a stored response.
@@ -83,7 +87,8 @@ impl Entry {
             policy,
             at,
             directives: said,
-            failed: AtomicU64::new(0),
+            rests: AtomicU64::new(0),
+            stored: OnceLock::new(),
         })
     }
 
@@ -174,15 +179,25 @@ impl Entry {
         self.left(now).err().unwrap_or_default()
     }
 
-    /// An attempt to get a better one failed.
-    pub(super) fn note_failure(&self, now: Monotonic) {
-        self.failed.store(now.as_nanos(), Ordering::Relaxed);
+    /// An attempt to get a better one failed: until then nobody makes another.
+    pub(super) fn rest_until(&self, until: Monotonic) {
+        self.rests.store(until.as_nanos(), Ordering::Relaxed);
     }
 
-    /// Whether that was within the last `gap`.
-    pub(super) fn failed_lately(&self, gap: Duration) -> bool {
-        let failed = self.failed.load(Ordering::Relaxed);
-        failed > 0 && clock::now() < Monotonic::from_nanos(failed).after(gap)
+    /// Whether an attempt failed so lately that nobody makes another.
+    pub(super) fn failed_lately(&self) -> bool {
+        let until = self.rests.load(Ordering::Relaxed);
+        until > 0 && clock::now() < Monotonic::from_nanos(until)
+    }
+
+    /// Counts it as stored from now on, for as long as anybody holds it.
+    pub(super) fn count(&self, counts: &Arc<StaleCounts>) {
+        self.stored.get_or_init(|| counts.stored(self.weight() as u64));
+    }
+
+    /// Whether its vendor forbids to store it.
+    pub(super) fn is_forbidden(&self) -> bool {
+        self.directives.no_store
     }
 
     pub(super) fn directives(&self) -> Directives {

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use forbear_core::families::AUTOMATIC;
+use forbear_core::stale::{Because, Served};
 use http::request::Parts;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, response};
 use http_body::Body;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -15,11 +17,13 @@ use super::flight::{Duty, Landed};
 use super::headers::{Told, tell};
 use super::inner::Inner;
 use super::oneshot::Oneshot;
-use super::served::{Because, Served};
+use super::plain::Plain;
+use super::policy::{Whose, because_of};
 use super::shared::Shared;
 use super::tee::{Fed, tee};
+use super::worse::{rests, worse};
 use crate::body::{BoxError, Drain};
-use crate::{Error, Signal, clock};
+use crate::{Error, clock};
 
 /// A discarded answer is read so far, so that its connection can be used again.
 const DRAINED: (usize, Duration) = (64 * 1024, Duration::from_millis(250));
@@ -27,6 +31,7 @@ const DRAINED: (usize, Duration) = (64 * 1024, Duration::from_millis(250));
 /// What one attempt is for.
 pub(super) struct Fetch {
     pub(super) shared: Arc<Shared>,
+    pub(super) whose: Whose,
     /// What was asked, without what asks for confirmation.
     pub(super) head: Parts,
     /// What is stored, and was asked about.
@@ -37,6 +42,14 @@ pub(super) struct Fetch {
 
 /// To the caller who leads: an answer as it comes, or an error that is its own.
 pub(super) type Own<RB> = Result<Response<StaleBody<RB>>, Error>;
+
+/// What becomes of an answer once its body is there.
+enum Keeps {
+    /// It is stored.
+    Stored(Box<Entry>),
+    /// It is told to those who wait for it, and not stored.
+    Told(Because, Plain),
+}
 
 impl Fetch {
     pub(super) async fn run<S: Inner<B>, B>(
@@ -60,9 +73,12 @@ impl Fetch {
 
     fn failed<RB>(self, error: Error, duty: Duty, leader: oneshot::Sender<Own<RB>>) {
         if self.usable {
-            let because = Because::of(&error);
-            self.note_failure(because);
-            duty.land(Landed::Worse(because));
+            let because = because_of(&error);
+            // What was not sent costs nothing, and whoever refused it says when it may be.
+            if !error.is_refusal() {
+                self.rest(self.whose.policy.rests());
+            }
+            duty.land(Landed::Worse(because, None));
         } else if duty.is_shared() {
             duty.land(Landed::Failed(error.share()));
         } else {
@@ -77,40 +93,75 @@ impl Fetch {
         RB: Body,
         RB::Error: Into<BoxError>,
     {
-        let (mut head, body) = response.into_parts();
-        if let Some(because) = worse(&head).filter(|_| self.usable) {
-            self.note_failure(because);
-            duty.land(Landed::Worse(because));
+        let (head, body) = response.into_parts();
+        if let Some(because) = worse(&head) {
+            return self.answered_badly(because, head, body, duty, leader).await;
+        }
+        let at = self.shared.wall();
+        let answer = Answer { asked: &self.head, status: head.status, headers: &head.headers, at };
+        let caching = self.shared.caching(&self.whose.policy);
+        if let Some(entry) = self.entry.as_ref().filter(|_| head.status == StatusCode::NOT_MODIFIED) {
+            if let Some(confirmed) = entry.confirmed(&answer, caching) {
+                let confirmed = Arc::new(confirmed);
+                self.store(&confirmed);
+                return duty.land(Landed::Stored(confirmed));
+            }
+            if self.usable {
+                // It is about another response than the one that was asked about.
+                return self.answered_badly(Because::ServerError, head, body, duty, leader).await;
+            }
+        }
+        let length = body.size_hint().lower();
+        let made = Entry::of(&answer, caching).filter(|_| length <= self.shared.max_entry as u64);
+        match made {
+            Some(entry) => self.passes(head, body, Keeps::Stored(Box::new(entry)), duty, leader).await,
+            None => {
+                self.whose.counts.unstored();
+                let head = self.told(head, false);
+                duty.land(Landed::Unshared);
+                let _ = leader.send(Ok(Response::from_parts(head, StaleBody::live(body))));
+            }
+        }
+    }
+
+    /// A signal, or a fault of the vendor: what is stored is better, and where nothing is, one such answer is enough for all.
+    async fn answered_badly<RB>(
+        self,
+        because: Because,
+        head: response::Parts,
+        body: RB,
+        duty: Duty,
+        leader: oneshot::Sender<Own<RB>>,
+    ) where
+        RB: Body,
+        RB::Error: Into<BoxError>,
+    {
+        if let Some(rest) = rests(&head, self.whose.policy.rests()).filter(|_| self.usable) {
+            self.rest(rest);
+        }
+        if self.usable || self.whose.policy.substitute(&self.head).is_some() {
+            duty.land(Landed::Worse(because, None));
             let until = Instant::now() + DRAINED.1;
             Drain::new(body, DRAINED.0, until).await;
             return;
         }
-        let at = self.shared.wall();
-        let answer = Answer { asked: &self.head, status: head.status, headers: &head.headers, at };
-        let caching = self.shared.caching();
-        if let Some(entry) = self.entry.as_ref().filter(|_| head.status == StatusCode::NOT_MODIFIED)
-            && let Some(confirmed) = entry.confirmed(&answer, caching)
-        {
-            let confirmed = Arc::new(confirmed);
-            self.shared.put(&self.head, &confirmed);
-            return duty.land(Landed::Stored(confirmed));
-        }
-        let made = Entry::of(&answer, caching);
-        let length = body.size_hint().lower();
-        let made = made
-            .filter(|_| length <= self.shared.max_entry as u64 && head.extensions.get::<Signal>().is_none());
-        let stored = made.is_some();
-        let told = match &self.entry {
-            None => Told::Missed { stored },
-            Some(_) => Told::Revalidated { status: head.status, stored },
-        };
-        tell(&mut head.headers, told);
-        head.extensions.insert(Served::Live);
-        let Some(entry) = made else {
-            duty.land(Landed::Unshared);
-            let _ = leader.send(Ok(Response::from_parts(head, StaleBody::live(body))));
-            return;
-        };
+        let plain = Plain::of(&head);
+        self.passes(head, body, Keeps::Told(because, plain), duty, leader).await;
+    }
+
+    /// To the leader as it comes; to the others once it is whole.
+    async fn passes<RB>(
+        self,
+        head: response::Parts,
+        body: RB,
+        keeps: Keeps,
+        duty: Duty,
+        leader: oneshot::Sender<Own<RB>>,
+    ) where
+        RB: Body,
+        RB::Error: Into<BoxError>,
+    {
+        let head = self.told(head, matches!(keeps, Keeps::Stored(_)));
         let (feed, passing) = tee(duty.interest());
         let size = body.size_hint();
         let _ = leader.send(Ok(Response::from_parts(head, StaleBody::passing(passing, size))));
@@ -119,30 +170,56 @@ impl Fetch {
             fed = feed.feed(body, self.shared.max_entry) => fed,
             () = duty.abandoned() => return,
         };
-        match fed {
-            Fed::Whole(chunks) => {
+        match (fed, keeps) {
+            (Fed::Whole(chunks), Keeps::Stored(entry)) => {
                 let entry = Arc::new(entry.with_body(&chunks));
-                self.shared.put(&self.head, &entry);
+                self.store(&entry);
                 duty.land(Landed::Stored(entry));
             }
-            Fed::TooLarge => duty.land(Landed::Unshared),
-            Fed::Failed => duty.land(Landed::Lost),
+            (Fed::Whole(chunks), Keeps::Told(because, plain)) => {
+                duty.land(Landed::Worse(because, Some(Arc::new(plain.with_body(&chunks)))));
+            }
+            (Fed::TooLarge, keeps) => {
+                self.is_not_kept(&keeps);
+                duty.land(Landed::Unshared);
+            }
+            (Fed::Failed, keeps) => {
+                self.is_not_kept(&keeps);
+                duty.land(Landed::Lost);
+            }
         }
     }
 
-    /// For a while it is not tried again; where the family was closed, its gate says for how long.
-    fn note_failure(&self, because: Because) {
-        if let (Some(entry), Because::Faulted | Because::ServerError) = (&self.entry, because) {
-            entry.note_failure(clock::now());
+    fn is_not_kept(&self, keeps: &Keeps) {
+        if matches!(keeps, Keeps::Stored(_)) {
+            self.whose.counts.unstored();
         }
     }
-}
 
-/// Why this answer is worse than an old good one.
-fn worse(head: &http::response::Parts) -> Option<Because> {
-    if head.extensions.get::<Signal>().is_some() || head.status == StatusCode::TOO_MANY_REQUESTS {
-        return Some(Because::Limited);
+    fn told(&self, mut head: response::Parts, stored: bool) -> response::Parts {
+        let told = match &self.entry {
+            None => Told::Missed { stored },
+            Some(_) => Told::Revalidated { status: head.status, stored },
+        };
+        tell(&mut head.headers, told);
+        head.extensions.insert(Served::Live);
+        head
     }
-    // Those that RFC 5861 section 4 names.
-    matches!(head.status.as_u16(), 500 | 502..=504).then_some(Because::ServerError)
+
+    fn store(&self, entry: &Arc<Entry>) {
+        if entry.is_forbidden() && self.whose.counts.is_news() {
+            tracing::warn!(
+                family = self.whose.name.as_deref().unwrap_or(AUTOMATIC),
+                "answers that their vendor marks no-store are stored, as the policy says"
+            );
+        }
+        self.shared.put(&self.head, &self.whose, entry);
+    }
+
+    /// For so long nobody asks for a better one.
+    fn rest(&self, rest: Duration) {
+        if let Some(entry) = &self.entry {
+            entry.rest_until(clock::now().after(rest));
+        }
+    }
 }

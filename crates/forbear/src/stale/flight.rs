@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use forbear_core::stale::Because;
+use forbear_core::time::Monotonic;
 use tokio::sync::Notify;
 
 use super::entry::Entry;
 use super::key::Key;
-use super::served::Because;
+use super::plain::Plain;
+use crate::clock;
 use crate::error::SharedFault;
 
 /// How an attempt ended, for those who waited for it.
@@ -16,8 +19,8 @@ use crate::error::SharedFault;
 pub(super) enum Landed {
     /// Its answer is stored; or what is stored was confirmed.
     Stored(Arc<Entry>),
-    /// It brought nothing better than what is stored.
-    Worse(Because),
+    /// It brought nothing better than what is stored; and this, where somebody had nothing better.
+    Worse(Because, Option<Arc<Plain>>),
     /// The client failed, or refused.
     Failed(SharedFault),
     /// Its answer is one caller's alone.
@@ -38,8 +41,8 @@ struct State {
     landed: Option<Landed>,
     /// How many still want to know.
     interested: usize,
-    /// It goes on where nobody does.
-    kept: bool,
+    /// Until when it goes on where nobody does.
+    kept: Option<Monotonic>,
 }
 
 /// Wants to know how a flight ends. Once nobody does any more, the attempt is given up.
@@ -108,7 +111,7 @@ impl Interest {
     fn in_flight(flight: &Arc<Flight>) -> Option<Self> {
         let mut state = flight.lock();
         // One that is given up this moment is not joined.
-        if state.landed.is_some() || (state.interested == 0 && !state.kept) {
+        if state.landed.is_some() || (state.interested == 0 && state.kept.is_none()) {
             return None;
         }
         state.interested += 1;
@@ -120,9 +123,9 @@ impl Interest {
         self.0.until(|state| state.landed.clone()).await
     }
 
-    /// Lets it go on although nobody waits for it.
-    pub(super) fn keep(&self) {
-        self.0.lock().kept = true;
+    /// Lets it go on until then although nobody waits for it.
+    pub(super) fn keep(&self, until: Monotonic) {
+        self.0.lock().kept.get_or_insert(until);
     }
 }
 
@@ -139,9 +142,13 @@ impl Drop for Interest {
 }
 
 impl Duty {
-    /// Ready once nobody wants to know how it ends.
+    /// Ready once nobody wants to know how it ends, and it is not kept any more.
     pub(super) async fn abandoned(&self) {
-        self.flight.until(|state| (state.interested == 0 && !state.kept).then_some(())).await;
+        let kept = self.flight.until(|state| (state.interested == 0).then_some(state.kept)).await;
+        let Some(until) = kept else { return };
+        // Whoever comes meanwhile has it until then too, and asks anew after that.
+        tokio::time::sleep_until(clock::to_instant(until)).await;
+        self.flight.until(|state| (state.interested == 0).then_some(())).await;
     }
 
     /// Whether several callers want to know.

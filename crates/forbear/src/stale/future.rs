@@ -3,6 +3,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use forbear_core::stale::Served;
 use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
@@ -11,7 +12,6 @@ use tower_service::Service;
 use super::body::StaleBody;
 use super::headers::{Told, tell};
 use super::oneshot::Oneshot;
-use super::served::Served;
 use super::service::Outdates;
 use crate::Error;
 use crate::body::BoxError;

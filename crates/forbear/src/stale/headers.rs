@@ -10,7 +10,7 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::directives::{has, members};
-use super::served::Because;
+use forbear_core::stale::Because;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -121,6 +121,8 @@ pub(super) enum Told {
     Stale { by: Duration, because: Because },
     /// Forwarded, since nothing was stored for it.
     Missed { stored: bool },
+    /// Somebody else had it forwarded, and it is not stored.
+    Collapsed,
     /// Forwarded, since what was stored is stale.
     Revalidated { status: StatusCode, stored: bool },
     /// Forwarded, since such requests are not looked up.
@@ -135,6 +137,7 @@ pub(super) fn tell(headers: &mut HeaderMap, told: Told) {
         Told::Hit { ttl } => format!("forbear; hit; ttl={}", ttl.as_secs()),
         Told::Stale { by, because } => format!("forbear; hit; ttl=-{}; detail={because}", by.as_secs()),
         Told::Missed { stored } => format!("forbear; fwd=uri-miss{}", if stored { "; stored" } else { "" }),
+        Told::Collapsed => "forbear; fwd=uri-miss; collapsed".to_owned(),
         Told::Revalidated { status, stored } => {
             let stored = if stored { "; stored" } else { "" };
             format!("forbear; fwd=stale; fwd-status={}{stored}", status.as_u16())

@@ -1,15 +1,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use forbear_core::stale::StalePolicy;
 use tower_layer::Layer;
 
 use super::flight::Flights;
 use super::key::Keys;
-use super::policy::StalePolicy;
 use super::service::StaleService;
 use super::shared::Shared;
 use super::store::Store;
-use crate::clock;
+use crate::{Families, clock};
 
 /// Serves a good old answer rather than none. See the [module](super).
 #[derive(Debug, Clone)]
@@ -17,6 +17,7 @@ use crate::clock;
 pub struct StaleLayer {
     bytes: u64,
     policy: StalePolicy,
+    families: Option<Families>,
     is_shared: bool,
     max_entry: usize,
     budget: Option<Duration>,
@@ -25,12 +26,52 @@ pub struct StaleLayer {
 impl StaleLayer {
     /// Keeps answers in memory, about so many bytes of them, with all that they cost.
     pub const fn memory(bytes: u64) -> Self {
-        Self { bytes, policy: StalePolicy::new(), is_shared: false, max_entry: 1024 * 1024, budget: None }
+        Self {
+            bytes,
+            policy: StalePolicy::new(),
+            families: None,
+            is_shared: false,
+            max_entry: 1024 * 1024,
+            budget: None,
+        }
     }
 
-    /// What is stored, and how long it is served.
+    /// What is stored, and how long it is served, of all that have no policy of their own: of hosts without a family, and of
+    /// families without [`Family::stale`](crate::Family::stale).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use forbear::stale::{Fallback, StalePolicy};
+    /// use forbear::{Families, Family, StaleLayer};
+    ///
+    /// let quotes = StalePolicy::new().max_stale(Duration::from_secs(3600)).fallback(Fallback::json("[]"));
+    /// let families = Families::builder()
+    ///     .family(Family::new("quotes").host("quotes.example").stale(quotes))
+    ///     .family(Family::new("news").host("news.example"))
+    ///     .build()?;
+    /// // Of quotes for an hour, of all others for a day.
+    /// let stale = StaleLayer::memory(64 << 20).policy(StalePolicy::new().max_stale(Duration::from_secs(86_400)));
+    /// let stack = forbear::stack(&families).stale(stale); // which tells the layer of the families
+    /// # let _ = stack;
+    /// # Ok::<(), forbear::InvalidFamilies>(())
+    /// ```
     pub fn policy(mut self, policy: StalePolicy) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// Whose answers they are: then the policies of these families hold, with whatever changes in them later, and what is served is counted for
+    /// each (nobody's; one policy for all). `forbear::stack` sets it to the stack's.
+    pub fn families(mut self, families: &Families) -> Self {
+        self.families = Some(families.clone());
+        self
+    }
+
+    /// The same, where nobody said whose.
+    #[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
+    pub(crate) fn families_or(mut self, families: &Families) -> Self {
+        self.families.get_or_insert_with(|| families.clone());
         self
     }
 
@@ -60,21 +101,20 @@ impl<S> Layer<S> for StaleLayer {
 
     /// Each service made has a store of its own, which its clones share.
     fn layer(&self, inner: S) -> StaleService<S> {
-        if self.policy.no_store {
-            tracing::warn!("answers that their vendor marks no-store are stored, as the policy says");
-        }
         StaleService::new(
             inner,
             Arc::new(Shared {
                 store: Store::memory(self.bytes),
                 flights: Arc::new(Flights::default()),
                 keys: Keys::default(),
-                policy: self.policy.clone(),
+                policy: Arc::new(self.policy.clone()),
+                counts: Arc::default(),
                 is_shared: self.is_shared,
                 max_entry: self.max_entry,
                 budget: self.budget,
                 anchor: (clock::wall(), clock::now()),
             }),
+            self.families.as_ref().map(|families| families.0.snapshot()),
         )
     }
 }

@@ -11,7 +11,9 @@
 //! | a stale one, and the family cools, a signal or a fault comes, the budget ends, pacing or the client fails | the stale one is served, up to [`StalePolicy::max_stale`]: [`Served::Stale`] |
 //! | a stale one, and the vendor is [slow](StalePolicy::patience) | the stale one is served, the attempt goes on in the background |
 //! | nothing, and somebody asks for it already | everybody waits for that one attempt, each by its own budget |
-//! | nothing, and no answer is to be had | the [fallback](StalePolicy::fallback), then the vendor's answer or the refusal |
+//! | nothing, and no good answer is to be had | the [fallback](StalePolicy::fallback), then the vendor's own answer or the refusal, the same for all who waited for it |
+//!
+//! How long is said [family by family](crate::Family::stale), and [for all others](StaleLayer::policy).
 //!
 //! With a usable answer in hand nobody waits for a cool-down ([`NoWait`](crate::NoWait)).
 //!
@@ -40,7 +42,6 @@ mod ask;
 mod body;
 mod directives;
 mod entry;
-mod fallback;
 mod fetch;
 mod flight;
 mod future;
@@ -49,18 +50,17 @@ mod inner;
 mod key;
 mod layer;
 mod oneshot;
+mod plain;
 mod policy;
 mod serve;
-mod served;
 mod service;
 mod shared;
 mod store;
 mod tee;
+mod worse;
 
 pub use body::StaleBody;
-pub use fallback::Fallback;
+pub use forbear_core::stale::{Because, Fallback, Served, StalePolicy};
 pub use future::StaleFuture;
 pub use layer::StaleLayer;
-pub use policy::StalePolicy;
-pub use served::{Because, Served};
 pub use service::StaleService;

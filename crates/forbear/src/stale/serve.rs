@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use forbear_core::stale::{Because, Served, StalePolicy};
 use http::Response;
 use http::request::Parts;
 
 use super::body::StaleBody;
 use super::entry::{Entry, not_modified};
 use super::headers::{Told, tell};
-use super::served::{Because, Served};
 use super::shared::Shared;
 
 /// Fresh for so much longer.
@@ -57,11 +57,11 @@ fn answer<RB>(
 
 /// Where there is nothing at all.
 pub(super) fn fallback<RB>(
-    shared: &Shared,
+    policy: &StalePolicy,
     head: &Parts,
     because: Because,
 ) -> Option<Response<StaleBody<RB>>> {
-    let mut response = shared.policy.fallback.as_ref()?.make(head)?.map(StaleBody::stored);
+    let mut response = policy.substitute(head)?.map(StaleBody::stored);
     tell(response.headers_mut(), Told::Fallback { because });
     response.extensions_mut().insert(Served::Fallback { because });
     Some(response)

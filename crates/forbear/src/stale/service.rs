@@ -1,6 +1,9 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use forbear_core::families::Snapshot;
+use forbear_core::stale::{Because, Served};
 use http::header::{
     CONTENT_LOCATION, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LOCATION,
     RANGE, UPGRADE,
@@ -13,14 +16,14 @@ use tower_service::Service;
 use super::ask::Ask;
 use super::body::StaleBody;
 use super::directives::has;
-use super::entry::Use;
+use super::entry::{Entry, Use};
 use super::flight::Joined;
 use super::future::StaleFuture;
 use super::inner::Inner;
 use super::key::Key;
 use super::oneshot::Oneshot;
+use super::policy::{Whose, WhoseRef};
 use super::serve;
-use super::served::{Because, Served};
 use super::shared::Shared;
 use crate::Error;
 use crate::body::BoxError;
@@ -30,6 +33,7 @@ use crate::body::BoxError;
 pub struct StaleService<S> {
     inner: S,
     shared: Arc<Shared>,
+    families: Option<Snapshot>,
 }
 
 /// What an answer makes old, of whom.
@@ -41,8 +45,8 @@ pub(super) struct Outdates {
 }
 
 impl<S> StaleService<S> {
-    pub(super) const fn new(inner: S, shared: Arc<Shared>) -> Self {
-        Self { inner, shared }
+    pub(super) const fn new(inner: S, shared: Arc<Shared>, families: Option<Snapshot>) -> Self {
+        Self { inner, shared, families }
     }
 
     /// Sends one logical request.
@@ -95,40 +99,57 @@ where
         }
         let (head, body) = request.into_parts();
         let shared = &self.shared;
+        let whose = WhoseRef::of(self.families.as_mut(), shared, &head);
         let key = shared.keys.of(&head);
         let entry = shared.find(key, &head.uri, &head.headers);
         let only_if_cached = has(&head.headers, "only-if-cached");
         let Some(entry) = entry else {
             if only_if_cached {
+                whose.counts.refused();
                 return StaleFuture::ready(not_cached());
             }
             if head.method == Method::HEAD || is_conditional(&head.headers) {
                 return self.pass(Request::from_parts(head, body));
             }
-            return self.ask(head, body, key, None, false);
+            let whose = whose.owned();
+            return self.ask(head, body, key, whose, None, false);
         };
         let by = match entry.usable(&head, shared.wall()) {
-            Use::Fresh(left) => return StaleFuture::ready(serve::fresh(shared, &entry, &head, left)),
+            Use::Fresh(left) => {
+                whose.counts.served(Served::Fresh);
+                return StaleFuture::ready(serve::fresh(shared, &entry, &head, left));
+            }
             Use::Stale(by) => Some(by),
             Use::Confirm => None,
         };
-        let usable = by.is_some_and(|by| shared.serves(&entry, by));
-        let stale = |because| StaleFuture::ready(serve::stale(shared, &entry, &head, because));
+        let directives = entry.directives();
+        let by = by.filter(|_| !directives.must_revalidate);
+        let usable = by.is_some_and(|by| whose.policy.serves(by, directives.if_error));
+        let stale = |because| {
+            whose.counts.served(Served::Stale { age: Duration::ZERO, because });
+            StaleFuture::ready(serve::stale(shared, &entry, &head, because))
+        };
         if only_if_cached {
-            return if usable { stale(Because::OnlyIfCached) } else { StaleFuture::ready(not_cached()) };
+            if usable {
+                return stale(Because::OnlyIfCached);
+            }
+            whose.counts.refused();
+            return StaleFuture::ready(not_cached());
         }
         if head.method == Method::HEAD {
             return self.pass(Request::from_parts(head, body));
         }
-        if by.is_some_and(|by| shared.serves_at_once(&entry, by)) {
+        if by.is_some_and(|by| whose.policy.serves_at_once(by, directives.while_revalidate)) {
             let served = stale(Because::Revalidating);
-            self.revalidate(head, body, key, entry);
+            let whose = whose.owned();
+            self.revalidate(head, body, key, whose, entry);
             return served;
         }
-        if usable && entry.failed_lately(shared.policy.retry_gap) {
+        if usable && entry.failed_lately() {
             return stale(Because::FailedLately);
         }
-        self.ask(head, body, key, Some(entry), usable)
+        let whose = whose.owned();
+        self.ask(head, body, key, whose, Some(entry), usable)
     }
 }
 
@@ -155,29 +176,31 @@ impl<S> StaleService<S> {
         head: Parts,
         body: B,
         key: Key,
-        entry: Option<Arc<super::entry::Entry>>,
+        whose: Whose,
+        entry: Option<Arc<Entry>>,
         usable: bool,
     ) -> StaleFuture<S, B, S::Body>
     where
         S: Inner<B>,
         B: Send + 'static,
     {
-        let ask = Ask { shared: Arc::clone(&self.shared), key, head, entry, usable };
+        let ask = Ask { shared: Arc::clone(&self.shared), whose, key, head, entry, usable };
         StaleFuture::asks(ask.run(self.inner.clone(), body))
     }
 
     /// Fetches it in the background, if nobody does yet.
-    fn revalidate<B>(&self, head: Parts, body: B, key: Key, entry: Arc<super::entry::Entry>)
+    fn revalidate<B>(&self, head: Parts, body: B, key: Key, whose: Whose, entry: Arc<Entry>)
     where
         S: Inner<B>,
         B: Send + 'static,
     {
-        if entry.failed_lately(self.shared.policy.retry_gap) {
+        if entry.failed_lately() {
             return;
         }
         if let Joined::Leads(duty, interest) = self.shared.flights.join(key) {
-            interest.keep();
-            let ask = Ask { shared: Arc::clone(&self.shared), key, head, entry: Some(entry), usable: true };
+            interest.keep(self.shared.background());
+            let shared = Arc::clone(&self.shared);
+            let ask = Ask { shared, whose, key, head, entry: Some(entry), usable: true };
             // Nobody waits for it.
             drop(ask.launch(self.inner.clone(), body, duty, true));
         }

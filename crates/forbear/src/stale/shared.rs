@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use forbear_core::stale::{StaleCounts, StalePolicy};
 use forbear_core::time::Monotonic;
 use http::request::Parts;
 use http::{HeaderMap, Uri};
@@ -10,16 +11,22 @@ use http::{HeaderMap, Uri};
 use super::entry::Entry;
 use super::flight::Flights;
 use super::key::{Key, Keys};
-use super::policy::{Caching, StalePolicy};
+use super::policy::{Caching, Whose};
 use super::store::Store;
 use crate::clock;
+
+/// An attempt for which nobody waits any more takes no longer, where there is no budget.
+const LONGEST: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) store: Store,
     pub(super) flights: Arc<Flights>,
     pub(super) keys: Keys,
-    pub(super) policy: StalePolicy,
+    /// What holds for all that have no policy of their own.
+    pub(super) policy: Arc<StalePolicy>,
+    /// Where everything is counted, where no families are known.
+    pub(super) counts: Arc<StaleCounts>,
     /// As a cache of many users.
     pub(super) is_shared: bool,
     /// Of a larger body nothing is stored.
@@ -39,29 +46,21 @@ impl Shared {
         counted.max(clock::wall())
     }
 
-    pub(super) fn caching(&self) -> Caching {
-        Caching { shared: self.is_shared, no_store: self.policy.no_store }
+    pub(super) fn caching(&self, policy: &StalePolicy) -> Caching {
+        Caching { shared: self.is_shared, no_store: policy.stores_no_store() }
     }
 
     pub(super) fn find(&self, key: Key, uri: &Uri, headers: &HeaderMap) -> Option<Arc<Entry>> {
         self.store.find(key, uri, headers)
     }
 
-    pub(super) fn put(&self, asked: &Parts, entry: &Arc<Entry>) {
+    pub(super) fn put(&self, asked: &Parts, whose: &Whose, entry: &Arc<Entry>) {
+        entry.count(&whose.counts);
         self.store.put(self.keys.of(asked), entry);
     }
 
-    /// Whether an answer that is past its freshness by this much may be served where there is no new one.
-    pub(super) fn serves(&self, entry: &Entry, by: Duration) -> bool {
-        let directives = entry.directives();
-        !directives.must_revalidate
-            && by <= self.policy.max_stale.max(directives.if_error.unwrap_or_default())
-    }
-
-    /// Whether it may be served at once, while a new one is fetched.
-    pub(super) fn serves_at_once(&self, entry: &Entry, by: Duration) -> bool {
-        let directives = entry.directives();
-        let longest = self.policy.while_revalidate.max(directives.while_revalidate.unwrap_or_default());
-        !directives.must_revalidate && !longest.is_zero() && by <= longest
+    /// Until when an attempt goes on for which nobody waits.
+    pub(super) fn background(&self) -> Monotonic {
+        clock::now().after(self.budget.unwrap_or(LONGEST))
     }
 }

@@ -1,8 +1,10 @@
 //! `StaleLayer` through its public API, under a paused clock.
 
+mod bad;
 mod budgets;
 mod cases;
 mod cold;
+mod families;
 mod never;
 mod served;
 mod shared;

@@ -1,9 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::Error;
-
-/// Response extension: where an answer comes from. Set by [`StaleLayer`](super::StaleLayer).
+/// Response extension: where an answer comes from. Set by `StaleLayer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Served {
@@ -52,14 +50,19 @@ pub enum Because {
 }
 
 impl Because {
-    pub(super) fn of(error: &Error) -> Self {
-        match error {
-            Error::Cooling(_) => Self::Cooling,
-            Error::Pacing(_) => Self::Paced,
-            Error::BudgetExhausted(_) => Self::BudgetExhausted,
-            _ => Self::Faulted,
-        }
-    }
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Revalidating,
+        Self::Cooling,
+        Self::Limited,
+        Self::ServerError,
+        Self::Paced,
+        Self::BudgetExhausted,
+        Self::Slow,
+        Self::Faulted,
+        Self::FailedLately,
+        Self::OnlyIfCached,
+    ];
 
     /// The word for it in metrics and in `Cache-Status`.
     #[must_use]

@@ -1,5 +1,4 @@
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,25 +17,27 @@ impl Fallback {
     /// This JSON, with status 200.
     #[must_use]
     pub fn json(json: impl Into<Bytes>) -> Self {
-        let json = json.into();
-        Self::of(move |_| {
-            let mut response = Response::new(json.clone());
-            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            Some(response)
-        })
+        Self::content(HeaderValue::from_static("application/json"), json)
     }
 
-    /// What a file holds now, with status 200 and this `Content-Type`.
+    /// This content, such as that of a file, with status 200.
     ///
-    /// # Errors
-    /// As reading the file.
-    pub fn file(path: impl AsRef<Path>, content_type: HeaderValue) -> std::io::Result<Self> {
-        let content = Bytes::from(std::fs::read(path)?);
-        Ok(Self::of(move |_| {
+    /// ```no_run
+    /// use forbear_core::stale::Fallback;
+    /// use http::HeaderValue;
+    ///
+    /// let page = Fallback::content(HeaderValue::from_static("text/html"), std::fs::read("sorry.html")?);
+    /// # let _ = page;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn content(content_type: HeaderValue, content: impl Into<Bytes>) -> Self {
+        let content = content.into();
+        Self::of(move |_| {
             let mut response = Response::new(content.clone());
             response.headers_mut().insert(CONTENT_TYPE, content_type.clone());
             Some(response)
-        }))
+        })
     }
 
     /// What this makes of a request's head; `None` where there is none for it.

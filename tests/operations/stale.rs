@@ -1,0 +1,122 @@
+//! Stored answers, as an operator sees them.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use forbear::stale::{Fallback, StalePolicy};
+use forbear::{Families, Family, StaleLayer};
+use forbear_mock::{MockVendor, reply};
+use forbear_tests::logs::Logs;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+
+use crate::documented::{listed, table_of};
+use crate::scrape::Exporter;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn get(url: &str) -> Request<Full<Bytes>> {
+    Request::get(url).body(Full::default()).unwrap()
+}
+
+/// One who asks through a layer of its own.
+pub(crate) async fn ask(families: &Families, url: &str) {
+    let mock = MockVendor::in_process().script(reply(200));
+    let service = forbear::stack(families).stale(StaleLayer::memory(1 << 20)).service(mock.service());
+    let _ = service.send(get(url)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scrape_says_what_was_served_of_whom_and_why() {
+    let mock = MockVendor::in_process()
+        .script(reply(200).header("cache-control", "max-age=10").body("good"))
+        .route("/limited", reply(429).retry_after(60))
+        .route("/mine", reply(200).header("cache-control", "no-store"));
+    let quotes = StalePolicy::new().fallback(Fallback::of(|head| {
+        (head.uri.path() == "/instead").then(|| http::Response::new(Bytes::from_static(b"[]")))
+    }));
+    let quotes = Family::new("quotes").host("quotes.test").stale(quotes);
+    let families = Families::builder().family(quotes).build().unwrap();
+    let (exporter, metrics) = (Exporter::new(), families.metrics());
+    let service = forbear::stack(&families)
+        .budget(30 * SECOND)
+        .stale(StaleLayer::memory(1 << 20))
+        .service(mock.service());
+    let read = async |url: &str| {
+        service.send(get(url)).await.unwrap().into_body().collect().await.unwrap();
+    };
+    for _ in 0..3 {
+        read("http://quotes.test/a").await;
+    }
+    read("http://quotes.test/mine").await;
+    read("http://a.test/a").await;
+    tokio::time::sleep(20 * SECOND).await;
+    let post = Request::post("http://quotes.test/limited").body(Full::<Bytes>::default()).unwrap();
+    let (limited, ()) = tokio::join!(service.send(post), async {
+        tokio::time::sleep(SECOND).await;
+        for _ in 0..4 {
+            read("http://quotes.test/a").await;
+        }
+        let mut hasty = get("http://quotes.test/b");
+        hasty.extensions_mut().insert(forbear::NoWait);
+        assert!(service.send(hasty).await.is_err());
+        let mut hasty = get("http://quotes.test/instead");
+        hasty.extensions_mut().insert(forbear::NoWait);
+        assert_eq!(service.send(hasty).await.unwrap().status(), 200);
+    });
+    assert_eq!(limited.unwrap().status(), 429);
+    let scrape = exporter.scrape(&metrics);
+    let quotes = |name, more: &[(&str, &str)]| scrape.value(name, &[&[("family", "quotes")], more].concat());
+    let answers = |served| quotes("forbear_stale_answers_total", &[("served", served)]);
+    let of = ["live", "fresh", "stale", "fallback", "refused"].map(answers);
+    assert_eq!(of, [2.0, 2.0, 4.0, 1.0, 1.0]);
+    assert_eq!(quotes("forbear_stale_causes_total", &[("because", "cooling")]), 4.0);
+    assert_eq!(quotes("forbear_stale_causes_total", &[("because", "limited")]), 0.0);
+    assert_eq!(quotes("forbear_stale_entries", &[]), 1.0);
+    assert_eq!(quotes("forbear_stale_stored_total", &[]), 1.0);
+    assert_eq!(quotes("forbear_stale_unstored_total", &[]), 1.0);
+    assert!(quotes("forbear_stale_bytes", &[]) > 1000.0);
+    let automatic = [("family", "automatic"), ("served", "live")];
+    assert_eq!(scrape.value("forbear_stale_answers_total", &automatic), 1.0);
+    assert!(!scrape.text.contains(".test"), "{}", scrape.text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_hosts_that_nobody_registered_make_no_series() {
+    let families = Families::builder().build().unwrap();
+    let (exporter, metrics) = (Exporter::new(), families.metrics());
+    ask(&families, "http://a.test/").await;
+    let before = exporter.scrape(&metrics).series.len();
+    for host in 0..1000 {
+        ask(&families, &format!("http://h{host}.test/{host}")).await;
+    }
+    let scrape = exporter.scrape(&metrics);
+    assert_eq!(scrape.series.len(), before);
+    let live = [("family", "automatic"), ("served", "live")];
+    assert_eq!(scrape.value("forbear_stale_answers_total", &live), 1001.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_stored_against_the_vendors_word_is_said_once_for_each_family() {
+    let mock = MockVendor::in_process().script(reply(200).header("cache-control", "no-store"));
+    let logs = Logs::catch();
+    let against = StalePolicy::new().store_no_store();
+    let family = |name: &str| Family::new(name).host(format!("{name}.test")).stale(against.clone());
+    let families = Families::builder().family(family("quotes")).family(family("news")).build().unwrap();
+    let service = forbear::stack(&families).stale(StaleLayer::memory(1 << 20)).service(mock.service());
+    for url in ["http://quotes.test/a", "http://quotes.test/b", "http://other.test/", "http://news.test/"] {
+        service.send(get(url)).await.unwrap().into_body().collect().await.unwrap();
+    }
+    tokio::time::sleep(SECOND).await;
+    let said = logs.all();
+    let rows = table_of(include_str!("../../docs/stale.md"), "event");
+    for (event, family) in said.iter().zip(["quotes", "news"]) {
+        assert_eq!(
+            (event.field("message"), event.level.as_str()),
+            (rows[0][0].as_str(), rows[0][1].as_str())
+        );
+        assert_eq!(listed(&rows[0][3]), ["family"]);
+        assert_eq!(event.field("family"), family);
+    }
+    assert_eq!(said.len(), 2);
+}
