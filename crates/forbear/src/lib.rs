@@ -181,6 +181,8 @@ pub mod refusal;
 #[cfg(any(feature = "retry-after", feature = "cooldown"))]
 mod beneath;
 pub mod body;
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
+mod boxed;
 mod clock;
 pub mod error;
 mod events;
@@ -237,6 +239,8 @@ pub use forbear_core::url::RedactedUrl;
 pub use crate::reqwest::Reqwest;
 #[cfg(feature = "reqwest-middleware")]
 pub use crate::reqwest_middleware::ForbearMiddleware;
+#[cfg(all(feature = "budget", feature = "retry-after", feature = "pacing", feature = "cooldown"))]
+pub use boxed::BoxVendor;
 pub use budget::Budget;
 #[cfg(feature = "budget")]
 pub use budget::{BudgetLayer, BudgetService};

@@ -1,9 +1,10 @@
 //! The three layers together, in process and under a paused clock.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use forbear::{Error, Families, Family, NoWait, Unknown};
+use forbear::{BoxVendor, Error, Families, Family, NoWait, Unknown};
 use forbear_mock::{MockVendor, reply};
 use http::{Request, StatusCode};
 use http_body_util::Full;
@@ -84,4 +85,50 @@ async fn a_refusal_on_the_url_that_was_limited_names_its_family() {
         }
     }
     mock.assert_attempts(2);
+}
+
+/// What a struct may hold, whatever client it has.
+struct Quotes<RB> {
+    vendor: BoxVendor<Full<Bytes>, RB>,
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vendor_in_a_box_waits_and_cools_as_without_it_and_goes_into_tasks() {
+    let mock = MockVendor::in_process()
+        .script([reply(200)])
+        .route("/a", [reply(429).retry_after(5), reply(200)])
+        .route("/b", [reply(429).retry_after(3600)]);
+    let families = families();
+    let vendor = forbear::stack(&families).budget(30 * SECOND).boxed(mock.service());
+    let quotes = Arc::new(Quotes { vendor });
+    let tasks = ["/a", "/c"].map(|path| {
+        let quotes = Arc::clone(&quotes);
+        tokio::spawn(async move { quotes.vendor.send(get(path)).await.unwrap().status() })
+    });
+    for task in tasks {
+        assert_eq!(task.await.unwrap(), StatusCode::OK);
+    }
+    mock.assert_attempts(3);
+    // The box is a service as well.
+    let limited = tower::ServiceExt::oneshot(quotes.vendor.clone(), get("/b")).await.unwrap();
+    assert_eq!(limited.status(), StatusCode::TOO_MANY_REQUESTS);
+    let refused = quotes.vendor.send(get("/c")).await.unwrap_err();
+    assert!(matches!(refused, Error::Cooling(_)), "{refused:?}");
+    // Not sent, not waited for: dropping it holds nothing.
+    drop(quotes.vendor.send(get("/c")));
+    mock.assert_attempts(4);
+}
+
+#[cfg(feature = "stale")]
+#[tokio::test(start_paused = true)]
+async fn a_stack_that_serves_stale_goes_into_a_box_too() {
+    let mock = MockVendor::in_process().script([reply(200).header("cache-control", "max-age=60").body("17")]);
+    let stack = forbear::stack(&families()).budget(30 * SECOND).stale(forbear::StaleLayer::memory(1 << 20));
+    let quotes = Quotes { vendor: BoxVendor::new(stack.service(mock.service())) };
+    for _ in 0..2 {
+        let answer = quotes.vendor.send(get("/a")).await.unwrap();
+        let body = http_body_util::BodyExt::collect(answer.into_body()).await.unwrap().to_bytes();
+        assert_eq!(body, "17");
+    }
+    mock.assert_attempts(1);
 }
