@@ -118,7 +118,7 @@
 //! | [`Error`] | sent? | it tells |
 //! |---|---|---|
 //! | [`Cooling`] | no | family, reason, route, and when to come back |
-//! | [`PacingRefused`] | no | family, reason, and when it could go; never waited for by a layer |
+//! | [`Pacing`](Error::Pacing) | no | family, reason, and when it could go; never waited for by a layer |
 //! | [`BudgetExhausted`] | where `attempts()` is above 0 | which part is spent, time, attempts, and the last signal with its full hint |
 //! | [`UnknownFamily`] | no | the URL or name that no family has |
 //! | [`Client`](Error::Client) | perhaps | the client's own error, as `source` |

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | `forbear::Error` as a response | a handler returns `Result<_, forbear::Error>`, and `?` does the rest |
-//! | [`Refusal`] as a response | for a limited answer, and for errors that have a `forbear::Error` in their chain |
+//! | [`Refusal`] as a response | for a limited answer ([`Refusal::check`], where a handler reads it), and for errors that have a `forbear::Error` in their chain |
 //! | [`InboundBudget`] | an extractor: what is left of the inbound deadline |
 //! | [`InboundBudgetLayer`], [`RefusalResponseLayer`] | for `Router::layer`, as they are |
 //!

@@ -68,6 +68,10 @@
 //! # }
 //! ```
 //!
+//! A handler that reads the answer, rather than to hand it on, looks at it first, with [`Refusal::check`]: a vendor's `429` whose
+//! wait does not fit is an answer, not an error. The budget is over when the answer begins; what a handler does with its body is the
+//! handler's own work, which `ends_handlers` bounds.
+//!
 //! A gateway that hands on what vendors say, and ends handlers at the inbound deadline:
 //!
 //! ```
@@ -89,6 +93,7 @@
 //! **Cancellation.** Dropping the future drops the handler. **Memory.** Nothing is kept; a refusal's body is some 300
 //! bytes. A vendor's answer that is translated is dropped with its body unread.
 
+mod answer;
 mod body;
 mod errors;
 mod future;
@@ -99,6 +104,7 @@ mod rfc3339;
 mod service;
 mod told;
 
+pub use answer::Answer;
 pub use body::RefusalBody;
 pub use errors::{Boxed, Errors, Typed};
 pub use future::RefusalResponseFuture;

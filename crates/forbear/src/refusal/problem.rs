@@ -53,14 +53,14 @@ pub(super) fn response<B: From<String>>(refusal: &Refusal) -> Response<B> {
 }
 
 /// A sentence for people. Of names it holds the family's alone.
-fn detail(refusal: &Refusal) -> String {
+pub(super) fn detail(refusal: &Refusal) -> String {
     let family = refusal.family().unwrap_or("the vendor");
     let what = match refusal.kind() {
         Kind::Refused => format!("{family} is not called"),
         Kind::Limited => format!("{family} limits this server"),
         Kind::BudgetExhausted => format!("the budget of this request was spent before {family} answered"),
         Kind::UnknownFamily => "this server knows no vendor for what it was to call".to_owned(),
-        Kind::ClientFailed => format!("{family} could not be asked, or did not answer"),
+        Kind::ClientFailed => format!("{family} could not be asked, or its answer is of no use"),
     };
     match refusal.retry_in() {
         Some(left) if !left.is_zero() => format!("{what}, retry in {}", Short(left)),

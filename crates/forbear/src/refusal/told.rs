@@ -1,16 +1,21 @@
 use std::error::Error as StdError;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use forbear_core::time::Monotonic;
 use http::{Response, StatusCode};
 
+use super::answer::Answer;
 use super::kind::Kind;
 use super::problem;
 use crate::extensions::{Shadowed, Signal};
 use crate::{Error, clock};
 
 /// What a server tells its own caller, where a vendor is not called or says no. See the [module](super).
+///
+/// It is an error too, so that a handler with an error type of its own can return it with `?`: [`Refusal::find`] finds it there. As
+/// text it is the sentence of the problem's `detail`, which tells no secrets.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     kind: Kind,
@@ -24,39 +29,65 @@ impl Refusal {
     /// What `error` means for the caller.
     #[must_use]
     pub fn of(error: &Error) -> Self {
-        let telling = telling(error).unwrap_or(error);
+        Self::find(error).unwrap_or_else(|| Self::told(error))
+    }
+
+    /// The same for an error that has a `forbear::Error` or a refusal somewhere in its chain of sources, or is one; `None`
+    /// where it has not.
+    #[must_use]
+    pub fn find(error: &(dyn StdError + 'static)) -> Option<Self> {
+        telling(error).map(|telling| match telling {
+            Telling::Error(error) => Self::told(error),
+            Telling::Refusal(refusal) => refusal.clone(),
+        })
+    }
+
+    fn told(error: &Error) -> Self {
         Self {
-            kind: Kind::of(telling),
-            status: telling.status(),
-            family: telling.family().map(Into::into),
-            reason: telling.reason().into(),
-            retry_at: telling.retry_in().map(|left| clock::now().after(left)),
+            kind: Kind::of(error),
+            status: error.status(),
+            family: error.family().map(Into::into),
+            reason: error.reason().into(),
+            retry_at: error.retry_in().map(|left| clock::now().after(left)),
         }
     }
 
-    /// The same for an error that has a `forbear::Error` somewhere in its chain of sources, or is one; `None` where it
-    /// has not.
-    #[must_use]
-    pub fn find(error: &(dyn StdError + 'static)) -> Option<Self> {
-        telling(error).map(Self::of)
-    }
-
-    /// What a vendor's limited answer means for the caller: not to be passed on as the caller's own limit.
+    /// Hands on an answer that is not limited, so that a handler can read it.
     ///
     /// ```
-    /// # use forbear::refusal::Refusal;
-    /// # fn handler(answer: http::Response<String>) -> Result<http::Response<String>, Refusal> {
-    /// match Refusal::limited(&answer) {
-    ///     Some(refusal) => Err(refusal),
-    ///     None => Ok(answer),
-    /// }
+    /// # use bytes::Bytes;
+    /// # use forbear::{Families, Refusal};
+    /// # use forbear_mock::{MockVendor, reply};
+    /// # use http_body_util::Empty;
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), forbear::BoxError> {
+    /// # let mock = MockVendor::in_process().script([reply(200), reply(429).retry_after(120)]);
+    /// # let vendor = forbear::stack(&Families::builder().build()?).service(mock.service());
+    /// # let request = || http::Request::get(mock.url("/chart")).body(Empty::<Bytes>::new());
+    /// let answer = Refusal::check(vendor.send(request()?).await?)?;
+    /// assert_eq!(answer.status(), 200);
+    ///
+    /// let refusal = Refusal::check(vendor.send(request()?).await?).unwrap_err();
+    /// assert_eq!(refusal.status(), 503);
+    /// # Ok(())
     /// # }
-    /// # assert!(handler(http::Response::new("7.25".to_owned())).is_ok());
     /// ```
+    ///
+    /// # Errors
+    /// As [`Refusal::limited`]. The answer is dropped then, its body unread.
+    pub fn check<A: Answer>(answer: A) -> Result<A, Self> {
+        match Self::limited(&answer) {
+            Some(refusal) => Err(refusal),
+            None => Ok(answer),
+        }
+    }
+
+    /// What a vendor's limited answer means for the caller: not to be passed on as the caller's own limit. [`Refusal::check`]
+    /// where the answer is to be read.
     ///
     /// `None` where it is no limited answer, by the [`Signal`] in its extensions, or was met in shadow mode.
     #[must_use]
-    pub fn limited<B>(answer: &Response<B>) -> Option<Self> {
+    pub fn limited<A: Answer>(answer: &A) -> Option<Self> {
         let extensions = answer.extensions();
         let signal = extensions.get::<Signal>().filter(|_| extensions.get::<Shadowed>().is_none())?;
         let told = || signal.delay.map(|delay| clock::now().after(delay.duration));
@@ -112,9 +143,21 @@ impl From<Error> for Refusal {
     }
 }
 
-/// The error in a chain that tells most: the outermost of ours, but what only wraps a client's failure stands behind what
-/// is inside it.
-fn telling<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Error> {
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&problem::detail(self))
+    }
+}
+
+impl StdError for Refusal {}
+
+enum Telling<'a> {
+    Error(&'a Error),
+    Refusal(&'a Refusal),
+}
+
+/// What tells most in a chain: the outermost of ours, but what only wraps a client's failure stands behind what is inside it.
+fn telling<'a>(error: &'a (dyn StdError + 'static)) -> Option<Telling<'a>> {
     let mut failed = None;
     let mut next = Some(error);
     while let Some(error) = next {
@@ -124,11 +167,15 @@ fn telling<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Error> {
                 next = Some(inner.as_ref());
                 continue;
             }
-            Some(error) => return Some(error),
-            None => next = error.source(),
+            Some(error) => return Some(Telling::Error(error)),
+            None => {}
         }
+        if let Some(refusal) = error.downcast_ref() {
+            return Some(Telling::Refusal(refusal));
+        }
+        next = error.source();
     }
-    failed
+    failed.map(Telling::Error)
 }
 
 /// Where it is one of ours, also in a pointer: that stands in the chain instead of what it points to.

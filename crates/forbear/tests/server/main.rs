@@ -4,8 +4,11 @@
 mod answers;
 mod budgets;
 mod chains;
+mod checks;
 mod headers;
 mod law;
+#[cfg(feature = "reqwest")]
+mod over_reqwest;
 mod secrets;
 mod wire;
 
