@@ -1,7 +1,7 @@
 //! The tables of `docs/operations.md`.
 
 /// The page.
-const PAGE: &str = include_str!("../../docs/operations.md");
+pub(crate) const PAGE: &str = include_str!("../../docs/operations.md");
 
 /// The cells of each row of the table whose first heading is `first`, without code marks.
 pub(crate) fn table(first: &str) -> Vec<Vec<String>> {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use forbear::{Families, Family};
 use serde_json::Value;
 
+use crate::documented::PAGE;
 use crate::expression::names;
 use crate::scrape::{Exporter, Scrape};
 
@@ -89,14 +90,35 @@ fn every_alert_names_what_is_there_and_says_what_to_do() {
     let rules: Value = serde_norway::from_str(ALERTS).unwrap();
     let scrape = scrape();
     let mut names = BTreeSet::new();
+    let headings: BTreeSet<_> =
+        PAGE.lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_lowercase).collect();
     for rule in rules["groups"][0]["rules"].as_array().unwrap() {
         let _ = check(rule["expr"].as_str().unwrap(), &scrape);
         assert!(names.insert(rule["alert"].as_str().unwrap()), "{} is there twice", rule["alert"]);
         for annotation in ["summary", "description"] {
             assert!(rule["annotations"][annotation].is_string(), "{} has no {annotation}", rule["alert"]);
         }
+        let runbook = rule["annotations"]["runbook_url"].as_str().unwrap_or_default();
+        let heading =
+            runbook.rsplit_once("/docs/operations.md#").map(|(_, heading)| heading.replace('-', " "));
+        assert!(heading.is_some_and(|heading| headings.contains(&heading)), "{}: {runbook}", rule["alert"]);
     }
     assert!(names.len() >= 5, "{names:?}");
+}
+
+#[test]
+fn what_the_page_asks_at_night_can_be_asked() {
+    let (section, scrape) = (PAGE.split("\n## ").find(|section| section.starts_with("At three")), scrape());
+    let rows = section.unwrap().lines().filter(|line| line.starts_with("| "));
+    let cells = rows.filter_map(|row| row.split('|').nth(4));
+    let asked: BTreeSet<_> = cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .filter(|code| code.contains("forbear_"))
+        .collect();
+    assert!(asked.len() >= 5, "{asked:?}");
+    for expression in asked {
+        let _ = check(expression, &scrape);
+    }
 }
 
 #[test]
