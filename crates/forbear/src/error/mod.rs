@@ -110,13 +110,7 @@ impl Error {
             if let Some(ours) = error.downcast_ref() {
                 return Some(ours);
             }
-            // It hands on what causes the error inside it, and so passes over that error itself.
-            #[cfg(feature = "reqwest-middleware")]
-            if let Some(reqwest_middleware::Error::Middleware(inner)) = error.downcast_ref() {
-                next = Some(inner.as_ref());
-                continue;
-            }
-            next = error.source();
+            next = cause(error);
         }
         None
     }
@@ -126,6 +120,18 @@ impl Error {
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Cooling(_) | Self::Pacing(_) | Self::UnknownFamily(_))
     }
+}
+
+/// What an error was caused by.
+pub(crate) fn cause<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> Option<&'a (dyn std::error::Error + 'static)> {
+    // It hands on what causes the error inside it, and so passes over that error itself.
+    #[cfg(feature = "reqwest-middleware")]
+    if let Some(reqwest_middleware::Error::Middleware(inner)) = error.downcast_ref() {
+        return Some(inner.as_ref());
+    }
+    error.source()
 }
 
 impl From<UnknownFamily> for Error {

@@ -9,6 +9,7 @@ use http::{Response, StatusCode};
 use super::answer::Answer;
 use super::kind::Kind;
 use super::problem;
+use crate::error::cause;
 use crate::extensions::{Shadowed, Signal};
 use crate::{Error, clock};
 
@@ -173,7 +174,7 @@ fn telling<'a>(error: &'a (dyn StdError + 'static)) -> Option<Telling<'a>> {
         if let Some(refusal) = error.downcast_ref() {
             return Some(Telling::Refusal(refusal));
         }
-        next = error.source();
+        next = cause(error);
     }
     failed.map(Telling::Error)
 }
