@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use forbear::{Class, Signal};
+use bytes::Bytes;
+use forbear::stale::Served;
+use forbear::{Class, Error, MemoryWorkStore, Refresh, Signal, Source, StaleLayer};
 use forbear_mock::{MockVendor, Reply, reply};
-use forbear_tests::client::{WireVendor, cooling, get, get_now, stack};
+use forbear_tests::client::{WireVendor, client, cooling, get, get_now, stack};
 use forbear_tests::families::{families, family, level};
 use forbear_tests::logs::Logs;
 use forbear_tests::times::{SLACK, assert_at_once, assert_gaps, ms};
-use http::StatusCode;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Full};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tower::ServiceExt;
 use tracing::Level;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -193,4 +197,68 @@ async fn fifty_concurrent_429s_are_one_strike_and_one_warning() {
     let warned = logs.at(Level::WARN);
     assert_eq!(warned.len(), 1, "{warned:?}");
     assert_eq!((warned[0].number("level"), warned[0].number("delay_ms")), (1, 240_000));
+}
+
+/// Panels are answered from what is stored, whatever their vendor does; a refresh alone asks it.
+#[tokio::test]
+async fn a_hundred_panels_are_served_from_what_a_refresh_stored_and_make_no_attempt() {
+    let vendors = Vendors::start().await;
+    let answers = |answer: Reply| {
+        (0..10).for_each(|n| vendors.query1.set_route(&format!("/panel/{n}"), answer.clone()));
+    };
+    answers(reply(200).header("cache-control", "max-age=1").body("7.25"));
+    let families = vendors.families();
+    let stack = forbear::stack(&families).budget(30 * SECOND).stale(StaleLayer::memory(1 << 20));
+    let vendor = stack.service(client());
+    let origin = vendors.query1.uri();
+    let panels = Source::new("panels")
+        .family("yahoo")
+        .every(3600 * SECOND)
+        .drain(10)
+        .fetch(move |key| Request::get(format!("{origin}/panel/{key}")).body(Full::<Bytes>::default()))
+        .store(|_, _| async { Ok::<_, std::io::Error>(()) });
+    let refresh = Refresh::over(&families, vendor.filling(), MemoryWorkStore::new())
+        .source(panels)
+        .tick(ms(10))
+        .build()
+        .unwrap();
+    let local = vendor
+        .demanding(&refresh, "panels", |head| head.uri.path().strip_prefix("/panel/").map(str::to_owned))
+        .unwrap();
+    let ask = async |n: usize| local.clone().oneshot(get(vendors.query1.url(&format!("/panel/{n}")))).await;
+    for _ in 0..10 {
+        for n in 0..10 {
+            assert!(matches!(ask(n).await, Err(Error::NotStored(_))));
+        }
+    }
+    assert_eq!(vendors.query1.attempts().len(), 0, "the request path is local");
+
+    let running = tokio::spawn(async move { refresh.run(std::future::pending()).await });
+    while vendor.stored_bytes() == 0 || vendors.query1.attempts().len() < 10 {
+        tokio::time::sleep(ms(10)).await;
+    }
+    tokio::time::sleep(ms(100)).await;
+    for n in 0..10 {
+        let answer = ask(n).await.unwrap();
+        assert!(
+            matches!(answer.extensions().get(), Some(Served::Fresh | Served::Stale { .. })),
+            "{answer:?}"
+        );
+        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "7.25");
+    }
+    assert_eq!(vendors.query1.attempts().len(), 10, "one for each panel");
+
+    // From now on the vendor has had enough.
+    answers(limited(60_000));
+    tokio::time::sleep(1100 * ms(1)).await;
+    for _ in 0..100 {
+        for n in 0..10 {
+            let answer = ask(n).await.unwrap();
+            assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "7.25");
+        }
+    }
+    tokio::time::sleep(ms(200)).await;
+    let limited = vendors.query1.attempts().len() - 10;
+    assert!((1..=10).contains(&limited), "those in flight when the first was limited, {limited}");
+    running.abort();
 }

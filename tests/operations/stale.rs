@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::stale::{Fallback, StalePolicy};
-use forbear::{Families, Family, StaleLayer};
+use forbear::{Families, Family, MemoryWorkStore, Refresh, Source, StaleLayer};
 use forbear_mock::{MockVendor, reply};
 use forbear_tests::logs::Logs;
 use http::Request;
 use http_body_util::{BodyExt, Full};
+use tower::ServiceExt;
 
 use crate::documented::{listed, table_of};
 use crate::scrape::Exporter;
@@ -117,6 +118,40 @@ async fn what_is_stored_against_the_vendors_word_is_said_once_for_each_family() 
         );
         assert_eq!(listed(&rows[0][3]), ["family"]);
         assert_eq!(event.field("family"), family);
+    }
+    assert_eq!(said.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_demand_that_cannot_be_made_is_said_once_and_again_after_one_that_could() {
+    let mock = MockVendor::in_process().script(reply(200));
+    let logs = Logs::catch();
+    let families = Families::builder().family(Family::new("quotes").host("quotes.test")).build().unwrap();
+    let vendor = forbear::stack(&families).stale(StaleLayer::memory(1 << 20)).service(mock.service());
+    let quotes = Source::new("quotes")
+        .family("quotes")
+        .fetch(|key| Request::get(format!("http://quotes.test/{key}")).body(Full::<Bytes>::default()))
+        .store(|_, _| async { Ok::<_, std::io::Error>(()) });
+    let refresh =
+        Refresh::over(&families, vendor.filling(), MemoryWorkStore::new()).source(quotes).build().unwrap();
+    let local = vendor.demanding(&refresh, "quotes", |head| Some(head.uri.path().to_owned())).unwrap();
+    // A key has at most 512 bytes.
+    let too_long = |n: usize| format!("http://quotes.test/{}{n}", "k".repeat(600));
+    for url in [too_long(1), too_long(2), "http://quotes.test/a".to_owned(), too_long(3)] {
+        assert!(local.clone().oneshot(get(&url)).await.is_err());
+        tokio::time::sleep(SECOND).await;
+    }
+    let rows = table_of(include_str!("../../docs/stale.md"), "event");
+    let said = logs.all();
+    for event in &said {
+        assert_eq!(
+            (event.field("message"), event.level.as_str()),
+            (rows[1][0].as_str(), rows[1][1].as_str())
+        );
+        let mut fields: Vec<_> = event.declared.iter().copied().filter(|name| *name != "message").collect();
+        fields.sort_unstable();
+        assert_eq!(fields, listed(&rows[1][3]));
+        assert_eq!((event.field("source"), event.field("cause")), ("quotes", "key"));
     }
     assert_eq!(said.len(), 2);
 }

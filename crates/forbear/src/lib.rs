@@ -121,6 +121,7 @@
 //! | [`Pacing`](Error::Pacing) | no | family, reason, and when it could go; never waited for by a layer |
 //! | [`BudgetExhausted`] | where `attempts()` is above 0 | which part is spent, time, attempts, and the last signal with its full hint |
 //! | [`UnknownFamily`] | no | the URL or name that no family has |
+//! | [`NotStored`] | no | what is to be answered from what is stored alone, and is not; of whom it was demanded |
 //! | [`Client`](Error::Client) | perhaps | the client's own error, as `source` |
 //!
 //! A limited response whose wait does not fit is not an error: it is returned as the vendor sent it, with a [`Signal`].
@@ -216,7 +217,7 @@ pub mod stale;
 pub mod tonic;
 
 pub use body::{BoxError, Peeked, Replay};
-pub use error::{BudgetExhausted, Cooling, Error, PacingRefused, Spent, UnknownFamily};
+pub use error::{BudgetExhausted, Cooling, Error, NotStored, PacingRefused, Spent, UnknownFamily};
 pub use extensions::{Cost, EffectiveUri, NoQueue, NoWait, Signal};
 #[cfg(feature = "metrics")]
 pub use families::Metrics;

@@ -47,11 +47,13 @@ pub enum Because {
     FailedLately,
     /// The caller asked for what is stored, and for nothing else (`only-if-cached`).
     OnlyIfCached,
+    /// Nothing is asked of the vendor while somebody waits: it was demanded of a refresh, which fetches it in the background.
+    Demanded,
 }
 
 impl Because {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Revalidating,
         Self::Cooling,
         Self::Limited,
@@ -62,6 +64,7 @@ impl Because {
         Self::Faulted,
         Self::FailedLately,
         Self::OnlyIfCached,
+        Self::Demanded,
     ];
 
     /// The word for it in metrics and in `Cache-Status`.
@@ -78,6 +81,7 @@ impl Because {
             Self::Faulted => "faulted",
             Self::FailedLately => "failed-lately",
             Self::OnlyIfCached => "only-if-cached",
+            Self::Demanded => "demanded",
         }
     }
 }

@@ -33,6 +33,7 @@
 
 mod cooling;
 mod exhausted;
+mod not_stored;
 mod pacing;
 #[cfg(feature = "stale")]
 mod shared;
@@ -41,6 +42,7 @@ mod unknown;
 
 pub use cooling::Cooling;
 pub use exhausted::{BudgetExhausted, Spent};
+pub use not_stored::NotStored;
 pub use pacing::PacingRefused;
 #[cfg(feature = "stale")]
 pub(crate) use shared::SharedFault;
@@ -62,6 +64,8 @@ pub enum Error {
     BudgetExhausted(BudgetExhausted),
     /// No family has this host or name, and the policy says to refuse it. Nothing was sent.
     UnknownFamily(UnknownFamily),
+    /// A local decision not to send: it is answered from what is stored alone, and nothing is. Nothing was sent.
+    NotStored(NotStored),
     /// The client below failed: a transport error, or whatever else it says. What it says is its source, and is shown
     /// neither by `Display` nor by `Debug`: many a client's error holds the URL, with the API key in it.
     Client(BoxError),
@@ -118,7 +122,7 @@ impl Error {
     /// Whether nothing was sent: a local decision, which never counts as the vendor's failure.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Cooling(_) | Self::Pacing(_) | Self::UnknownFamily(_))
+        matches!(self, Self::Cooling(_) | Self::Pacing(_) | Self::UnknownFamily(_) | Self::NotStored(_))
     }
 }
 
@@ -147,6 +151,7 @@ impl fmt::Debug for Error {
             Self::Pacing(refused) => f.debug_tuple("Pacing").field(refused).finish(),
             Self::BudgetExhausted(exhausted) => f.debug_tuple("BudgetExhausted").field(exhausted).finish(),
             Self::UnknownFamily(unknown) => f.debug_tuple("UnknownFamily").field(unknown).finish(),
+            Self::NotStored(missing) => f.debug_tuple("NotStored").field(missing).finish(),
             Self::Client(_) => f.write_str("Client(see its source)"),
         }
     }
@@ -159,6 +164,7 @@ impl fmt::Display for Error {
             Self::Pacing(refused) => refused.fmt(f),
             Self::BudgetExhausted(exhausted) => exhausted.fmt(f),
             Self::UnknownFamily(unknown) => unknown.fmt(f),
+            Self::NotStored(missing) => missing.fmt(f),
             Self::Client(_) => f.write_str("the client failed, see its source"),
         }
     }
@@ -168,7 +174,11 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Client(inner) => Some(inner.as_ref()),
-            Self::Cooling(_) | Self::Pacing(_) | Self::BudgetExhausted(_) | Self::UnknownFamily(_) => None,
+            Self::Cooling(_)
+            | Self::Pacing(_)
+            | Self::BudgetExhausted(_)
+            | Self::UnknownFamily(_)
+            | Self::NotStored(_) => None,
         }
     }
 }

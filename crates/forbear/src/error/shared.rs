@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{BudgetExhausted, Cooling, Error, PacingRefused, UnknownFamily};
+use super::{BudgetExhausted, Cooling, Error, NotStored, PacingRefused, UnknownFamily};
 
 /// An error that several callers are told, since they waited for the same attempt.
 #[derive(Debug, Clone)]
@@ -10,6 +10,7 @@ pub(crate) enum SharedFault {
     Pacing(PacingRefused),
     BudgetExhausted(BudgetExhausted),
     UnknownFamily(UnknownFamily),
+    NotStored(NotStored),
     Client(ClientFault),
 }
 
@@ -25,6 +26,7 @@ impl Error {
             Self::Pacing(refused) => SharedFault::Pacing(refused),
             Self::BudgetExhausted(exhausted) => SharedFault::BudgetExhausted(exhausted),
             Self::UnknownFamily(unknown) => SharedFault::UnknownFamily(unknown),
+            Self::NotStored(missing) => SharedFault::NotStored(missing),
             Self::Client(error) => SharedFault::Client(ClientFault(error.into())),
         }
     }
@@ -38,6 +40,7 @@ impl SharedFault {
             Self::Pacing(refused) => Error::Pacing(refused),
             Self::BudgetExhausted(exhausted) => Error::BudgetExhausted(exhausted),
             Self::UnknownFamily(unknown) => Error::UnknownFamily(unknown),
+            Self::NotStored(missing) => Error::NotStored(missing),
             Self::Client(fault) => Error::Client(Box::new(fault)),
         }
     }

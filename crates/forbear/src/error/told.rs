@@ -35,7 +35,7 @@ impl Error {
             Self::Cooling(cooling) => cooling.retry_in(),
             Self::Pacing(refused) => refused.retry_in(),
             Self::BudgetExhausted(exhausted) => exhausted.retry_in(),
-            Self::UnknownFamily(_) | Self::Client(_) => None,
+            Self::UnknownFamily(_) | Self::NotStored(_) | Self::Client(_) => None,
         }
     }
 
@@ -46,12 +46,13 @@ impl Error {
             Self::Cooling(cooling) => Some(cooling.family()),
             Self::Pacing(refused) => Some(refused.family()),
             Self::BudgetExhausted(exhausted) => exhausted.family(),
+            Self::NotStored(missing) => Some(missing.family()),
             Self::UnknownFamily(_) | Self::Client(_) => None,
         }
     }
 
     /// A short code: the vendor's reason, as of [`Cooling::reason`](super::Cooling::reason) and
-    /// [`BudgetExhausted::reason`](super::BudgetExhausted::reason), that of [`PacingRefused`](super::PacingRefused::reason), else `unknown-family` or `client-failed`.
+    /// [`BudgetExhausted::reason`](super::BudgetExhausted::reason), that of [`PacingRefused`](super::PacingRefused::reason), else `unknown-family`, `not-stored` or `client-failed`.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {
@@ -59,6 +60,7 @@ impl Error {
             Self::Pacing(refused) => refused.reason(),
             Self::BudgetExhausted(exhausted) => exhausted.reason(),
             Self::UnknownFamily(_) => "unknown-family",
+            Self::NotStored(_) => "not-stored",
             Self::Client(_) => "client-failed",
         }
     }

@@ -54,7 +54,7 @@ impl Families {
 
 impl Metrics {
     /// Copies all numbers to the recorder: 29 series for each registered family, the same for all automatic ones
-    /// together, ten more for each that is paced or was, 20 more for each whose answers a `StaleLayer` looked for, three more, and four where there is a [store](crate::FamiliesBuilder::store). As [`Families::health`], it makes the changes that time brings, and tells them.
+    /// together, ten more for each that is paced or was, 21 more for each whose answers a `StaleLayer` looked for, three more, and four where there is a [store](crate::FamiliesBuilder::store). As [`Families::health`], it makes the changes that time brings, and tells them.
     pub fn publish(&self) {
         describe();
         let health = self.families.health();

@@ -148,6 +148,11 @@ impl Refresh {
         Ok(self.0.store.rows(&self.0.names[at], page).await?)
     }
 
+    #[cfg(feature = "stale")]
+    pub(crate) fn family_of(&self, source: &str) -> Option<Arc<str>> {
+        self.0.family_of(source)
+    }
+
     fn find(&self, source: &str) -> Result<usize, NotTaken> {
         self.0.find(source).ok_or_else(|| NotTaken::UnknownSource(source.into()))
     }

@@ -92,6 +92,12 @@ impl Shared {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The family of a source.
+    #[cfg(feature = "stale")]
+    pub(super) fn family_of(&self, source: &str) -> Option<Arc<str>> {
+        self.sources.get(self.find(source)?).map(|known| Arc::clone(&known.family))
+    }
+
     pub(super) fn find(&self, source: &str) -> Option<usize> {
         self.sources.iter().position(|known| known.name.as_str() == source)
     }

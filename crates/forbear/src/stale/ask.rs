@@ -34,6 +34,8 @@ pub(super) struct Ask {
     pub(super) entry: Option<Arc<Entry>>,
     /// Whether that may be served where nothing better comes.
     pub(super) usable: bool,
+    /// Whether it is for what is stored alone: nobody waits for it, and nothing is better than the vendor's own word.
+    pub(super) fills: bool,
 }
 
 /// How waiting for a flight ended.
@@ -50,9 +52,10 @@ impl Ask {
         S: Inner<B>,
         B: Send + 'static,
     {
-        let counts = Arc::clone(&self.whose.counts);
+        let (counts, fills) = (Arc::clone(&self.whose.counts), self.fills);
         let answer = self.answer(service, body).await;
         match &answer {
+            _ if fills => {}
             Ok(response) => counts.served(served(response)),
             Err(_) => counts.refused(),
         }
@@ -73,7 +76,7 @@ impl Ask {
         let failure = loop {
             let waited = match self.shared.flights.join(self.key) {
                 Joined::Follows(interest) => {
-                    if !std::mem::replace(&mut followed, true) {
+                    if !std::mem::replace(&mut followed, true) && !self.fills {
                         self.whose.counts.coalesced();
                     }
                     self.follow(&interest, deadline).await
@@ -201,6 +204,7 @@ impl Ask {
             head: self.head.clone(),
             entry: self.entry.clone(),
             usable: self.usable,
+            fills: self.fills,
         };
         let (tell, told) = oneshot::channel();
         let task = tokio::spawn(fetch.run(service, Request::from_parts(head, body), duty, tell));
@@ -239,6 +243,9 @@ impl Ask {
 
     /// What there is where no answer is to be had, or a bad one.
     fn instead<RB>(&self, because: Because) -> Option<Response<StaleBody<RB>>> {
+        if self.fills {
+            return None;
+        }
         self.stale(because).or_else(|| serve::fallback(&self.whose.policy, &self.head, because))
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Fetch {
     pub(super) entry: Option<Arc<Entry>>,
     /// Whether that may be served where nothing better comes.
     pub(super) usable: bool,
+    /// Whether it is for what is stored alone.
+    pub(super) fills: bool,
 }
 
 /// To the caller who leads: an answer as it comes, or an error that is its own.
@@ -139,7 +141,8 @@ impl Fetch {
         if let Some(rest) = rests(&head, self.whose.policy.rests()).filter(|_| self.usable) {
             self.rest(rest);
         }
-        if self.usable || self.whose.policy.substitute(&self.head).is_some() {
+        let fallback = || !self.fills && self.whose.policy.substitute(&self.head).is_some();
+        if self.usable || fallback() {
             duty.land(Landed::Worse(because, None));
             let until = Instant::now() + DRAINED.1;
             Drain::new(body, DRAINED.0, until).await;

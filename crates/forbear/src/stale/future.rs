@@ -31,6 +31,7 @@ pin_project! {
     #[project = StateProj]
     enum State<S: Service<Request<B>>, B, RB> {
         Ready { response: Option<Response<StaleBody<RB>>> },
+        Refused { error: Option<Error> },
         Passes { #[pin] attempt: Oneshot<S, Request<B>>, outdates: Option<Outdates>, by_method: bool },
         Asks { asks: Asks<RB> },
     }
@@ -39,6 +40,11 @@ pin_project! {
 impl<S: Service<Request<B>>, B, RB> StaleFuture<S, B, RB> {
     pub(super) const fn ready(response: Response<StaleBody<RB>>) -> Self {
         Self { state: State::Ready { response: Some(response) } }
+    }
+
+    #[cfg(feature = "refresh")]
+    pub(super) const fn refused(error: Error) -> Self {
+        Self { state: State::Refused { error: Some(error) } }
     }
 
     pub(super) const fn pass(
@@ -70,6 +76,10 @@ where
                 Some(response) => Poll::Ready(Ok(response)),
                 None => Poll::Pending,
             },
+            StateProj::Refused { error } => match error.take() {
+                Some(error) => Poll::Ready(Err(error)),
+                None => Poll::Pending,
+            },
             StateProj::Passes { attempt, outdates, by_method } => {
                 let response = ready!(attempt.poll(cx)).map_err(Error::from_inner)?;
                 if let Some(outdates) = outdates {
@@ -89,6 +99,7 @@ impl<S: Service<Request<B>>, B, RB> fmt::Debug for StaleFuture<S, B, RB> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
             State::Ready { .. } => "from memory",
+            State::Refused { .. } => "refused",
             State::Passes { .. } => "passes",
             State::Asks { .. } => "asks",
         };

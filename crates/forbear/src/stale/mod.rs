@@ -17,6 +17,9 @@
 //!
 //! With a usable answer in hand nobody waits for a cool-down ([`NoWait`](crate::NoWait)).
 //!
+//! With the feature `refresh` a [`Refresh`](crate::Refresh) can [fill](StaleService::filling) what is stored, and requests be answered
+//! [from that alone](StaleService::demanding).
+//!
 //! **What is never stored**: answers to other methods than GET, with `no-store` (but see [`StalePolicy::store_no_store`]), with `Vary: *`, of a part of a
 //! resource, signals, faults of the vendor, and what is larger than [`StaleLayer::max_entry`]. Nothing is served across credentials
 //! (`Authorization`, `Proxy-Authorization`, `Cookie`, [`Partition`](crate::Partition)), hosts, schemes, or what `Vary` names.
@@ -40,9 +43,12 @@
 
 mod ask;
 mod body;
+#[cfg(feature = "refresh")]
+mod demand;
 mod directives;
 mod entry;
 mod fetch;
+mod fill;
 mod flight;
 mod future;
 mod headers;
@@ -60,6 +66,9 @@ mod tee;
 mod worse;
 
 pub use body::StaleBody;
+#[cfg(feature = "refresh")]
+pub use demand::DemandService;
+pub use fill::FillService;
 pub use forbear_core::stale::{Because, Fallback, Served, StalePolicy};
 pub use future::StaleFuture;
 pub use layer::StaleLayer;

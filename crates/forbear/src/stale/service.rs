@@ -15,6 +15,8 @@ use tower_service::Service;
 
 use super::ask::Ask;
 use super::body::StaleBody;
+#[cfg(feature = "refresh")]
+use super::demand::Wanted;
 use super::directives::has;
 use super::entry::{Entry, Use};
 use super::flight::Joined;
@@ -34,6 +36,26 @@ pub struct StaleService<S> {
     inner: S,
     shared: Arc<Shared>,
     families: Option<Snapshot>,
+}
+
+/// Without a refresh nothing is demanded.
+#[cfg(not(feature = "refresh"))]
+enum Wanted {}
+
+#[cfg(not(feature = "refresh"))]
+impl Wanted {
+    fn demand(&self, _: Key, _: Duration) {
+        match *self {}
+    }
+
+    fn instead<S: Service<Request<B>>, B, RB>(
+        &self,
+        _: WhoseRef<'_>,
+        _: &Parts,
+        _: Key,
+    ) -> StaleFuture<S, B, RB> {
+        match *self {}
+    }
 }
 
 /// What an answer makes old, of whom.
@@ -98,15 +120,36 @@ where
             return self.pass(request);
         }
         let (head, body) = request.into_parts();
+        let key = self.shared.keys.of(&head);
+        let entry = self.shared.find(key, &head.uri, &head.headers);
+        self.decide(head, body, key, entry, None)
+    }
+}
+
+impl<S> StaleService<S> {
+    /// What becomes of a request for which this is stored; `wanted` where it is answered from what is stored alone.
+    fn decide<B>(
+        &mut self,
+        head: Parts,
+        body: B,
+        key: Key,
+        entry: Option<Arc<Entry>>,
+        wanted: Option<&Wanted>,
+    ) -> StaleFuture<S, B, S::Body>
+    where
+        S: Inner<B>,
+        B: Body + Send + 'static,
+    {
         let shared = &self.shared;
         let whose = WhoseRef::of(self.families.as_mut(), shared, &head);
-        let key = shared.keys.of(&head);
-        let entry = shared.find(key, &head.uri, &head.headers);
         let only_if_cached = has(&head.headers, "only-if-cached");
         let Some(entry) = entry else {
             if only_if_cached {
                 whose.counts.refused();
                 return StaleFuture::ready(not_cached());
+            }
+            if let Some(wanted) = wanted {
+                return wanted.instead(whose, &head, key);
             }
             if head.method == Method::HEAD || is_conditional(&head.headers) {
                 return self.pass(Request::from_parts(head, body));
@@ -136,6 +179,13 @@ where
             whose.counts.refused();
             return StaleFuture::ready(not_cached());
         }
+        if let Some(wanted) = wanted {
+            if !usable {
+                return wanted.instead(whose, &head, key);
+            }
+            wanted.demand(key, whose.policy.rests());
+            return stale(Because::Demanded);
+        }
         if head.method == Method::HEAD {
             return self.pass(Request::from_parts(head, body));
         }
@@ -151,9 +201,46 @@ where
         let whose = whose.owned();
         self.ask(head, body, key, whose, Some(entry), usable)
     }
-}
 
-impl<S> StaleService<S> {
+    /// Answers from what is stored alone, where one of these wants that.
+    #[cfg(feature = "refresh")]
+    pub(super) fn answer_here<B>(
+        &mut self,
+        request: Request<B>,
+        demands: &Arc<super::demand::Demands>,
+    ) -> StaleFuture<S, B, S::Body>
+    where
+        S: Inner<B>,
+        B: Body + Send + 'static,
+    {
+        if !is_looked_up(&request) {
+            return self.pass(request);
+        }
+        let (head, body) = request.into_parts();
+        let wanted = demands.wanted(&head);
+        let key = self.shared.keys.of(&head);
+        let entry = self.shared.find(key, &head.uri, &head.headers);
+        self.decide(head, body, key, entry, wanted.as_ref())
+    }
+
+    /// Fetches it anew, whatever is stored, and stores what comes.
+    pub(super) fn fill<B>(&mut self, request: Request<B>) -> StaleFuture<S, B, S::Body>
+    where
+        S: Inner<B>,
+        B: Body + Send + 'static,
+    {
+        if request.method() != Method::GET || !is_looked_up(&request) {
+            return self.pass(request);
+        }
+        let (head, body) = request.into_parts();
+        let whose = WhoseRef::of(self.families.as_mut(), &self.shared, &head).owned();
+        let key = self.shared.keys.of(&head);
+        let entry = self.shared.find(key, &head.uri, &head.headers);
+        let shared = Arc::clone(&self.shared);
+        let ask = Ask { shared, whose, key, head, entry, usable: false, fills: true };
+        StaleFuture::asks(ask.run(self.inner.clone(), body))
+    }
+
     /// To the vendor and back; what it changes there is looked up no more.
     fn pass<B, RB>(&self, request: Request<B>) -> StaleFuture<S, B, RB>
     where
@@ -184,7 +271,7 @@ impl<S> StaleService<S> {
         S: Inner<B>,
         B: Send + 'static,
     {
-        let ask = Ask { shared: Arc::clone(&self.shared), whose, key, head, entry, usable };
+        let ask = Ask { shared: Arc::clone(&self.shared), whose, key, head, entry, usable, fills: false };
         StaleFuture::asks(ask.run(self.inner.clone(), body))
     }
 
@@ -200,7 +287,7 @@ impl<S> StaleService<S> {
         if let Joined::Leads(duty, interest) = self.shared.flights.join(key) {
             interest.keep(self.shared.background());
             let shared = Arc::clone(&self.shared);
-            let ask = Ask { shared, whose, key, head, entry: Some(entry), usable: true };
+            let ask = Ask { shared, whose, key, head, entry: Some(entry), usable: true, fills: false };
             // Nobody waits for it.
             drop(ask.launch(self.inner.clone(), body, duty, true));
         }

@@ -11,7 +11,7 @@ use crate::Error;
 /// A status that holds the error as its source, or the one that tonic makes of an error of the channel.
 pub(super) fn status(error: Error) -> Status {
     let code = match &error {
-        Error::Cooling(_) | Error::Pacing(_) => Code::Unavailable,
+        Error::Cooling(_) | Error::Pacing(_) | Error::NotStored(_) => Code::Unavailable,
         Error::BudgetExhausted(_) => Code::DeadlineExceeded,
         Error::UnknownFamily(_) => Code::FailedPrecondition,
         Error::Client(_) => Code::Unknown,

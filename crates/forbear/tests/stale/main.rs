@@ -6,6 +6,8 @@ mod cases;
 mod cold;
 mod families;
 mod never;
+#[cfg(feature = "refresh")]
+mod refresh;
 mod served;
 mod shared;
 mod stack;
