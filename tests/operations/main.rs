@@ -1,10 +1,12 @@
-//! What an operator sees: metrics, events, the dashboard and the alerts of `docs/`, and what must never be seen.
+//! What an operator sees: metrics, events, the dashboard and the alerts of `docs/`, and what must never be seen; and that
+//! the links of the pages lead somewhere.
 
 #![allow(clippy::panic, reason = "these are the assertions of tests")]
 
 mod documented;
 mod events;
 mod expression;
+mod links;
 mod metrics;
 mod promtool;
 mod refresh;
