@@ -10,12 +10,15 @@ use forbear_core::gate::{Closed, ListenerId};
 use forbear_core::store::{Claims, StoreError};
 use forbear_core::time::Monotonic;
 use forbear_core::work::{Bounds, Key, LastError, Stamp, Terms, Token};
+use tokio::runtime::Handle;
 use tokio::task::{Id, JoinSet};
 use tracing::Instrument;
 
+use super::claiming;
 use super::job::Ran;
 use super::plan::{Plan, Stand};
 use super::run::Stop;
+use super::settle::give_back_orphans;
 use super::shared::{Shared, count};
 use super::trouble::Trouble;
 use crate::Families;
@@ -51,6 +54,10 @@ pub(super) struct Flight {
 
 /// A family that is not registered any more is looked for so often, while it has something due.
 const GONE: Duration = Duration::from_secs(60);
+/// What is in flight is given so long to be given back, however short the grace is.
+const LEAST: Duration = Duration::from_millis(100);
+/// It may look at every row.
+const MENDS: Duration = Duration::from_secs(300);
 /// A clock that differs by more was set.
 const SET: Duration = Duration::from_secs(5);
 
@@ -130,24 +137,34 @@ impl Driver {
             };
         }
         let shared = Arc::clone(&self.shared);
+        let calls = stop.calls();
         self.settle(stop).await?;
         if self.clock_was_set() {
             (*mended, self.extend_at) = (false, clock::now());
         }
+        // Before anything is claimed: after an outage its own leases may be over.
         self.extend(stop).await?;
         if !*mended {
             self.give_back(stop).await?;
             for (at, source) in shared.sources.iter().enumerate() {
                 let bounds =
                     Bounds { now: clock::stamp(), due: source.furthest(), lease: shared.settings.lease };
-                if answer!(shared.store.mend(&source.name, &bounds)) > 0 {
-                    self.plan.ask_again(at);
+                let mending = shared.store.mend(&source.name, &bounds);
+                match stop.answered_within(MENDS, mending).await {
+                    Some(mended) => {
+                        if mended? > 0 {
+                            self.plan.ask_again(at);
+                        }
+                    }
+                    None => return Ok(None),
                 }
             }
             *mended = true;
         }
         if stop.is_asked() {
-            self.trouble.is_over(&shared);
+            if stop.calls() > calls {
+                self.trouble.is_over(&shared);
+            }
             return Ok(Some(Wake { wake: None }));
         }
         let unknown: Vec<usize> = self.plan.unknown().collect();
@@ -159,7 +176,6 @@ impl Driver {
                 self.plan.is_next(source, next, stamp);
             }
         }
-        self.trouble.is_over(&shared);
         let at = (clock::now(), clock::stamp());
         let grants = self.plan.grants(|family| stands(&shared.families, family, at.0), fastrand::f64, at);
         let mut began = false;
@@ -172,9 +188,18 @@ impl Driver {
                 token: Token(fastrand::u64(..)),
                 max_attempts: known.settings.max_attempts,
             };
-            let claims = answer!(shared.store.claim(name, limit, &terms));
+            let claims = answer!(claiming::claim(&shared, (source, name), limit, terms));
             self.launch(source, limit, claims, terms.token);
             began = true;
+        }
+        if self.trouble.is_met() {
+            // What it was told last it may have done, or not; and where it lost all, nothing is as it was.
+            self.plan.ask_all_again();
+            // Not before: one that can be read, and not written, is not back.
+            if stop.calls() > calls {
+                self.trouble.is_over(&shared);
+            }
+            return Ok(None);
         }
         Ok((!began).then_some(Wake { wake: grants.wake }))
     }
@@ -188,7 +213,6 @@ impl Driver {
             tracing::warn!(source, family = &*known.family, keys, "keys failed: their runs did not end");
         }
         let began = claims.claimed.len();
-        let mut live = self.shared.live();
         for kept in claims.claimed {
             let flight = Flight {
                 source,
@@ -198,7 +222,6 @@ impl Driver {
                 deferrals: kept.row.deferrals,
                 due: kept.row.due,
             };
-            live.claims.insert((source, flight.key.clone()), token);
             let span = tracing::debug_span!(
                 "refresh",
                 source = known.name.as_str(),
@@ -213,16 +236,19 @@ impl Driver {
             let task = self.tasks.spawn(run.instrument(span));
             self.flights.insert(task.id(), flight);
         }
-        drop(live);
         let granted = if claims.more || !claims.failed.is_empty() { began } else { granted };
         self.plan.began(source, (granted, began), clock::now());
     }
 
     /// Until something ends, is told, is due, or the end is asked for.
     async fn wait<F: Future<Output = ()>>(&mut self, stop: &mut Stop<'_, F>, wake: Option<Monotonic>) {
-        let flying = (!self.flights.is_empty()).then_some(self.extend_at);
-        let settles = if self.trouble.is_met() { Some(self.trouble.from()) } else { None };
-        let wake = [wake, flying, settles, self.look_at, stop.until()].into_iter().flatten().min();
+        let wake = if self.trouble.is_met() {
+            Some(self.trouble.from()).filter(|from| *from > clock::now())
+        } else {
+            let flying = (!self.flights.is_empty()).then_some(self.extend_at);
+            [wake, flying, self.look_at].into_iter().flatten().min()
+        };
+        let wake = wake.into_iter().chain(stop.until()).min();
         self.shared.live().wake = wake;
         let shared = Arc::clone(&self.shared);
         let mut told = std::pin::pin!(shared.told.notified());
@@ -279,7 +305,6 @@ impl Driver {
             return Ok(());
         }
         let lease = self.shared.settings.lease;
-        self.extend_at = now.after(lease / 3);
         let shared = Arc::clone(&self.shared);
         for (at, name) in shared.names.iter().enumerate() {
             let ours = self.flights.values().chain(self.ended.iter().map(|(flight, _)| flight));
@@ -293,18 +318,23 @@ impl Driver {
                 let _ = extended?;
             }
         }
+        self.extend_at = now.after(lease / 3);
         Ok(())
     }
 
     /// The grace is over: what is still in flight is dropped, and given back.
     async fn end(&mut self) {
-        self.tasks.abort_all();
         let left = self.flights.len();
         if left > 0 {
             tracing::info!(left, "refresh ends with runs in flight; they are given back");
         }
-        let most = self.shared.settings.grace.max(Duration::from_millis(100));
-        let _ = tokio::time::timeout(most, self.give_back_all()).await;
+        let most = self.shared.settings.grace.max(LEAST);
+        let given_back = async {
+            // One that blocks its thread runs still, and keeps its claim.
+            self.tasks.shutdown().await;
+            self.give_back_all().await;
+        };
+        let _ = tokio::time::timeout(most, given_back).await;
         self.shared.live().wake = None;
     }
 }
@@ -324,11 +354,26 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.shared.families.0.listeners().forget(self.listener);
         let mut live = self.shared.live();
+        // A claim that comes now is given back by its own task.
+        live.claiming.clear();
         let claims = std::mem::take(&mut live.claims);
         live.orphans.extend(claims.into_iter().map(|((source, key), token)| (source, key, token)));
         live.wake = None;
+        let orphans = !live.orphans.is_empty();
         drop(live);
         self.shared.running.end();
+        if let Some(runtime) = Handle::try_current().ok().filter(|_| orphans) {
+            let (shared, mut tasks) = (Arc::clone(&self.shared), std::mem::take(&mut self.tasks));
+            let most = shared.settings.grace.max(LEAST);
+            // It ends by itself, with the grace.
+            drop(runtime.spawn(async move {
+                let given_back = async {
+                    tasks.shutdown().await;
+                    let _ = give_back_orphans(&shared).await;
+                };
+                let _ = tokio::time::timeout(most, given_back).await;
+            }));
+        }
     }
 }
 

@@ -92,6 +92,7 @@
 //! shown as they are.
 
 mod builder;
+mod claiming;
 mod driver;
 mod error;
 mod handle;

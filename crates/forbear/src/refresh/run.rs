@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use forbear_core::store::StoreError;
+use forbear_core::store::{StoreError, StoreFault};
 use forbear_core::time::Monotonic;
 
 use super::Refresh;
 use super::driver::Driver;
 use crate::clock::{self, Alarm};
+
+/// A store that takes longer is as one that is gone.
+const WITHIN: Duration = Duration::from_secs(30);
 
 impl Refresh {
     /// Refreshes what is demanded until `shutdown` is over: then nothing more begins, and what is in flight may end within
@@ -26,15 +29,17 @@ impl Refresh {
     ///
     /// A second run of one refresh at the same time ends at once, with an error event.
     ///
-    /// **Cancellation.** Dropped, what is in flight is dropped too, and nothing is lost: the claims are given back when it runs
-    /// again in this process, and else are over with their lease.
+    /// **Cancellation.** Dropped, what is in flight is dropped too, and nothing is lost: the claims are given back by a task of this
+    /// runtime, which ends with the [grace](super::RefreshBuilder::grace), or when it runs again in this process; and else they
+    /// are over with their lease.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) {
         let Some(mut driver) = Driver::begin(Arc::clone(&self.0)) else {
             tracing::error!("this refresh runs already; run it once, and share the handle");
             return;
         };
         let mut shutdown = std::pin::pin!(shutdown);
-        let mut stop = Stop { shutdown: Some(shutdown.as_mut()), grace: self.0.settings.grace, until: None };
+        let mut stop =
+            Stop { shutdown: Some(shutdown.as_mut()), grace: self.0.settings.grace, until: None, calls: 0 };
         driver.run(&mut stop).await;
     }
 }
@@ -44,6 +49,8 @@ pub(super) struct Stop<'a, F> {
     shutdown: Option<Pin<&'a mut F>>,
     grace: Duration,
     until: Option<Monotonic>,
+    /// How many answers of a store were waited for.
+    calls: usize,
 }
 
 impl<F: Future<Output = ()>> Stop<'_, F> {
@@ -62,6 +69,11 @@ impl<F: Future<Output = ()>> Stop<'_, F> {
         self.until.is_some()
     }
 
+    /// How many answers of a store were waited for.
+    pub(super) fn calls(&self) -> usize {
+        self.calls
+    }
+
     /// The end of the grace, once the end was asked for.
     pub(super) fn until(&self) -> Option<Monotonic> {
         self.until
@@ -72,10 +84,25 @@ impl<F: Future<Output = ()>> Stop<'_, F> {
         &mut self,
         answer: impl Future<Output = Result<T, StoreError>>,
     ) -> Option<Result<T, StoreError>> {
+        self.answered_within(WITHIN, answer).await
+    }
+
+    /// The same for what may take long.
+    pub(super) async fn answered_within<T>(
+        &mut self,
+        most: Duration,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Option<Result<T, StoreError>> {
+        self.calls = self.calls.wrapping_add(1);
         let (mut answer, mut alarm) = (std::pin::pin!(answer), Alarm::new());
+        let (late, mut lateness) = (clock::now().after(most), Alarm::new());
         poll_fn(|cx| {
             if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
                 return Poll::Ready(Some(answer));
+            }
+            if lateness.poll(late, cx).is_ready() {
+                let late = StoreError::new(StoreFault::TimedOut, "keep refresh work");
+                return Poll::Ready(Some(Err(late)));
             }
             self.poll(cx);
             match self.until {

@@ -89,16 +89,11 @@ impl Driver {
         &mut self,
         stop: &mut Stop<'_, F>,
     ) -> Result<(), StoreError> {
-        let orphans = self.shared.live().orphans.clone();
-        if orphans.is_empty() {
-            return Ok(());
+        if let Some(given_back) = stop.answered(give_back_orphans(&self.shared)).await
+            && given_back? > 0
+        {
+            self.plan.ask_all_again();
         }
-        match stop.answered(release(&self.shared, &orphans)).await {
-            Some(released) => released?,
-            None => return Ok(()),
-        }
-        self.shared.live().orphans.retain(|orphan| !orphans.contains(orphan));
-        self.plan.ask_all_again();
         Ok(())
     }
 
@@ -112,7 +107,19 @@ impl Driver {
     }
 }
 
-async fn release(shared: &Shared, claims: &[(usize, Key, Token)]) -> Result<(), StoreError> {
+/// Gives back what a run held that was dropped: how many keys.
+pub(super) async fn give_back_orphans(shared: &Shared) -> Result<usize, StoreError> {
+    let orphans: Vec<_> = shared.live().orphans.iter().cloned().collect();
+    release(shared, &orphans).await?;
+    let mut live = shared.live();
+    for orphan in &orphans {
+        live.orphans.remove(orphan);
+    }
+    Ok(orphans.len())
+}
+
+/// Gives claims back. One that is somebody else's by now is no longer to be given.
+pub(super) async fn release(shared: &Shared, claims: &[(usize, Key, Token)]) -> Result<(), StoreError> {
     for (source, known) in shared.sources.iter().enumerate() {
         let ours = claims.iter().filter(|(of, ..)| *of == source);
         let runs: Vec<_> = ours
@@ -120,7 +127,8 @@ async fn release(shared: &Shared, claims: &[(usize, Key, Token)]) -> Result<(), 
             .collect();
         if !runs.is_empty() {
             let released = shared.store.finish(&known.name, &runs, clock::stamp()).await?;
-            count(&known.totals.released, u64::try_from(released.len()).unwrap_or(u64::MAX));
+            let released = released.iter().filter(|released| **released != Finished::Stale).count();
+            count(&known.totals.released, u64::try_from(released).unwrap_or(u64::MAX));
         }
     }
     Ok(())

@@ -65,8 +65,10 @@ pub(super) struct Told {
 pub(super) struct Live {
     /// Claims whose run is not over.
     pub(super) claims: HashMap<(usize, Key), Token>,
+    /// Claims that somebody waits for.
+    pub(super) claiming: HashSet<Token>,
     /// Claims of a run that was dropped, to be given back.
-    pub(super) orphans: Vec<(usize, Key, Token)>,
+    pub(super) orphans: HashSet<(usize, Key, Token)>,
     /// What is wrong with the store.
     pub(super) fault: Option<StoreFault>,
     /// When it wakes by itself.

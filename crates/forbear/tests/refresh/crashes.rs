@@ -13,11 +13,15 @@ async fn what_a_process_ran_that_went_runs_again_after_its_lease() {
     let running = run(&went);
     tokio::time::sleep(SECOND).await;
     assert!(matches!(world.row("A").await.unwrap().phase, Phase::Running(_)));
+    // It tells the store nothing any more.
+    world.store.is_gone(true);
     running.kill().await;
+    tokio::time::sleep(11 * SECOND).await;
+    world.store.is_gone(false);
     // Another process: nothing in common but the store.
     let next = world.refresh(quotes());
     let running = run(&next);
-    tokio::time::sleep(50 * SECOND).await;
+    tokio::time::sleep(39 * SECOND).await;
     assert_eq!(world.shelf.len(), 0, "its lease runs");
     tokio::time::sleep(15 * SECOND).await;
     assert_eq!(world.shelf.len(), 1);

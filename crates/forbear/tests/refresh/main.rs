@@ -1,5 +1,7 @@
 //! Refresh work, under a paused clock.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod support;
 
 mod cancellation;
@@ -13,4 +15,5 @@ mod health;
 mod idle;
 mod limits;
 mod requests;
+mod sqlite;
 mod stores;

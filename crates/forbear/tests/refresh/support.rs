@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -163,24 +166,43 @@ pub(crate) fn numbered(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{n:05}")).collect()
 }
 
-/// A memory store that counts its calls, can be gone, and can take its time.
+/// What a store does that does not do all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Well,
+    /// Nothing is done.
+    Gone,
+    /// Calls never come back.
+    Hangs,
+    /// It can be read, and not written.
+    Full,
+    /// Of two calls one is not done.
+    Flaky,
+}
+
+/// A store that counts its calls, has moods, and can take its time.
 pub(crate) struct TestStore {
-    memory: MemoryWorkStore,
+    inner: Box<dyn WorkStore>,
+    /// Whether it answers from a thread of its own: the paused clock stands while it is waited for.
+    blocks: bool,
     calls: AtomicUsize,
     claims: AtomicUsize,
-    gone: AtomicBool,
-    hangs: AtomicBool,
+    mood: Mutex<Mood>,
     yields: AtomicUsize,
 }
 
 impl TestStore {
     pub(crate) fn new() -> Arc<Self> {
+        Self::over(MemoryWorkStore::new(), false)
+    }
+
+    pub(crate) fn over(inner: impl WorkStore, blocks: bool) -> Arc<Self> {
         Arc::new(Self {
-            memory: MemoryWorkStore::new(),
+            inner: Box::new(inner),
+            blocks,
             calls: AtomicUsize::new(0),
             claims: AtomicUsize::new(0),
-            gone: AtomicBool::new(false),
-            hangs: AtomicBool::new(false),
+            mood: Mutex::new(Mood::Well),
             yields: AtomicUsize::new(0),
         })
     }
@@ -195,13 +217,17 @@ impl TestStore {
         self.claims.load(Ordering::SeqCst)
     }
 
+    pub(crate) fn is(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+
     pub(crate) fn is_gone(&self, gone: bool) {
-        self.gone.store(gone, Ordering::SeqCst);
+        self.is(if gone { Mood::Gone } else { Mood::Well });
     }
 
     /// Calls never come back.
     pub(crate) fn hangs(&self, hangs: bool) {
-        self.hangs.store(hangs, Ordering::SeqCst);
+        self.is(if hangs { Mood::Hangs } else { Mood::Well });
     }
 
     /// Each call is pending so often before it does something, and so often after.
@@ -209,28 +235,65 @@ impl TestStore {
         self.yields.store(times, Ordering::SeqCst);
     }
 
+    fn writes<'a, T: Send + 'a>(
+        &'a self,
+        doing: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        if *self.mood.lock().unwrap() == Mood::Full {
+            self.calls.fetch_add(1, Ordering::SeqCst);
+            return Box::pin(async { Err(StoreError::new(StoreFault::Full, "do as a test says")) });
+        }
+        self.meet(doing)
+    }
+
     fn meet<'a, T: Send + 'a>(
         &'a self,
         doing: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
     ) -> StoreFuture<'a, T> {
-        self.calls.fetch_add(1, Ordering::SeqCst);
+        let call = self.calls.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             let yields = self.yields.load(Ordering::SeqCst);
             for _ in 0..yields {
                 tokio::task::yield_now().await;
             }
-            if self.hangs.load(Ordering::SeqCst) {
+            let mood = *self.mood.lock().unwrap();
+            if mood == Mood::Hangs {
                 std::future::pending::<()>().await;
             }
-            if self.gone.load(Ordering::SeqCst) {
+            if mood == Mood::Gone || (mood == Mood::Flaky && call % 2 == 0) {
                 return Err(StoreError::new(StoreFault::Unavailable, "do as a test says"));
             }
-            let did = doing().await;
+            let did = self.done(doing()).await;
             for _ in 0..yields {
                 tokio::task::yield_now().await;
             }
             did
         })
+    }
+
+    async fn done<T>(&self, doing: StoreFuture<'_, T>) -> Result<T, StoreError> {
+        if self.blocks { blocked(doing) } else { doing.await }
+    }
+}
+
+struct Unparks(std::thread::Thread);
+
+impl Wake for Unparks {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// What comes of something on another thread. The clock of a paused runtime stands meanwhile, as it would not where the task only
+/// waited.
+pub(crate) fn blocked<T>(doing: impl Future<Output = T>) -> T {
+    let mut doing = pin!(tokio::task::coop::unconstrained(doing));
+    let waker = Waker::from(Arc::new(Unparks(std::thread::current())));
+    loop {
+        if let Poll::Ready(done) = doing.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return done;
+        }
+        std::thread::park();
     }
 }
 
@@ -248,7 +311,7 @@ impl WorkStore for TestStore {
         reason: &'a DemandReason,
         now: Stamp,
     ) -> StoreFuture<'a, Vec<Demanded>> {
-        self.meet(move || self.memory.demand(source, keys, reason, now))
+        self.writes(move || self.inner.demand(source, keys, reason, now))
     }
 
     fn undemand<'a>(
@@ -257,7 +320,7 @@ impl WorkStore for TestStore {
         keys: &'a [Key],
         reason: &'a DemandReason,
     ) -> StoreFuture<'a, Vec<Undemanded>> {
-        self.meet(move || self.memory.undemand(source, keys, reason))
+        self.writes(move || self.inner.undemand(source, keys, reason))
     }
 
     fn invalidate<'a>(
@@ -266,7 +329,7 @@ impl WorkStore for TestStore {
         keys: &'a [Key],
         now: Stamp,
     ) -> StoreFuture<'a, Vec<Invalidated>> {
-        self.meet(move || self.memory.invalidate(source, keys, now))
+        self.writes(move || self.inner.invalidate(source, keys, now))
     }
 
     fn retry<'a>(
@@ -275,7 +338,7 @@ impl WorkStore for TestStore {
         keys: &'a [Key],
         now: Stamp,
     ) -> StoreFuture<'a, Vec<Retried>> {
-        self.meet(move || self.memory.retry(source, keys, now))
+        self.writes(move || self.inner.retry(source, keys, now))
     }
 
     fn claim<'a>(
@@ -285,7 +348,7 @@ impl WorkStore for TestStore {
         terms: &'a Terms,
     ) -> StoreFuture<'a, Claims> {
         self.claims.fetch_add(1, Ordering::SeqCst);
-        self.meet(move || self.memory.claim(source, limit, terms))
+        self.writes(move || self.inner.claim(source, limit, terms))
     }
 
     fn extend<'a>(
@@ -294,7 +357,7 @@ impl WorkStore for TestStore {
         claims: &'a [Held],
         until: Stamp,
     ) -> StoreFuture<'a, Vec<Extended>> {
-        self.meet(move || self.memory.extend(source, claims, until))
+        self.writes(move || self.inner.extend(source, claims, until))
     }
 
     fn finish<'a>(
@@ -303,26 +366,26 @@ impl WorkStore for TestStore {
         runs: &'a [Finish],
         now: Stamp,
     ) -> StoreFuture<'a, Vec<Finished>> {
-        self.meet(move || self.memory.finish(source, runs, now))
+        self.writes(move || self.inner.finish(source, runs, now))
     }
 
     fn mend<'a>(&'a self, source: &'a SourceName, bounds: &'a Bounds) -> StoreFuture<'a, u64> {
-        self.meet(move || self.memory.mend(source, bounds))
+        self.meet(move || self.inner.mend(source, bounds))
     }
 
     fn next<'a>(&'a self, sources: &'a [SourceName]) -> StoreFuture<'a, Vec<Option<Stamp>>> {
-        self.meet(move || self.memory.next(sources))
+        self.meet(move || self.inner.next(sources))
     }
 
     fn tally<'a>(&'a self, sources: &'a [SourceName], now: Stamp) -> StoreFuture<'a, Vec<Tally>> {
-        self.meet(move || self.memory.tally(sources, now))
+        self.meet(move || self.inner.tally(sources, now))
     }
 
     fn row<'a>(&'a self, source: &'a SourceName, key: &'a Key) -> StoreFuture<'a, Option<Row>> {
-        self.memory.row(source, key)
+        Box::pin(self.done(self.inner.row(source, key)))
     }
 
     fn rows<'a>(&'a self, source: &'a SourceName, page: &'a Rows) -> StoreFuture<'a, Vec<Kept>> {
-        self.memory.rows(source, page)
+        Box::pin(self.done(self.inner.rows(source, page)))
     }
 }
