@@ -1,6 +1,7 @@
 //! Keeps where families stand in a store, for the next process. On no caller's way: a task of its own writes and reads.
 
 mod changes;
+mod known;
 mod pauses;
 mod progress;
 mod soon;

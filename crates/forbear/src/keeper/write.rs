@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use crate::{clock, events};
 
 use super::changes::taking_up;
+use super::known::Known;
 use super::pauses::Pauses;
 use super::soon::Soon;
 use super::{KEEPING, Shared};
@@ -28,19 +29,18 @@ const LOOK_WITHIN: Duration = Duration::from_millis(50);
 const AT_ONCE: usize = 1_000;
 /// What a store counts in.
 const ROUNDING: Duration = Duration::from_millis(2);
-/// A deadline that is later by less is the same one.
-const SLACK: Duration = Duration::from_millis(50);
 
 /// What the task remembers.
 pub(super) struct Writer {
     families: FamiliesId,
     pauses: Pauses,
     soon: Soon,
+    known: Known,
 }
 
 impl Writer {
     pub(super) fn new(families: FamiliesId) -> Self {
-        Self { families, pauses: Pauses::default(), soon: Soon::default() }
+        Self { families, pauses: Pauses::default(), soon: Soon::default(), known: Known::default() }
     }
 
     /// When the store is to be asked next about a cool-down that ends.
@@ -108,13 +108,13 @@ impl Writer {
         }
         let written = u64::try_from(entries.len()).unwrap_or(u64::MAX);
         shared.progress.send_modify(|progress| progress.written = progress.written.saturating_add(written));
+        self.known.tidy(stamp);
         for ((key, gate), entry) in gates.iter().zip(&entries) {
-            let mut remaining = entry.transition.remaining;
             if let Some(newer) = newer.iter().find(|newer| newer.key == *key) {
                 self.merge(shared, gate, newer);
-                remaining = remaining.max(newer.transition.remaining);
             }
-            self.soon.add(key.clone(), Arc::clone(gate), stamp.after(remaining), now);
+            self.known.add(gate, entry, stamp);
+            self.soon.add(key.clone(), Arc::clone(gate), now);
         }
         Ok(())
     }
@@ -130,13 +130,13 @@ impl Writer {
         let now = Stamp::of(clock::wall());
         let asked = contained(|| shared.store.look_up(keys, now));
         for entry in timeout(LOOK_WITHIN, asked).await.ok().and_then(Result::ok).unwrap_or_default() {
-            let Some((key, ends)) = due.iter().find(|(key, _)| *key == entry.key) else { continue };
-            let (stands, told) = (ends.gate.transition(clock::now()), &entry.transition);
-            let newer = (told.epoch, told.generation) > (stands.epoch, stands.generation);
-            // What this process wrote itself its own clock knows better: the other one may have been set back.
-            if newer || now.after(told.remaining) > ends.known.after(SLACK) {
-                self.merge(shared, &ends.gate, &entry);
-                self.soon.add(key.clone(), Arc::clone(&ends.gate), now.after(told.remaining), clock::now());
+            let Some((key, gate)) = due.iter().find(|(key, _)| *key == entry.key) else { continue };
+            let stands = gate.transition(clock::now());
+            let newer =
+                (entry.transition.epoch, entry.transition.generation) > (stands.epoch, stands.generation);
+            if newer || !self.known.has(&entry, now) {
+                self.merge(shared, gate, &entry);
+                self.soon.add(key.clone(), Arc::clone(gate), clock::now());
             }
         }
     }
@@ -145,8 +145,11 @@ impl Writer {
     fn take_up(&mut self, shared: &Shared, entry: &CooldownEntry) -> bool {
         let Some(families) = self.families.families() else { return false };
         let now = clock::now();
+        let stamp = Stamp::of(clock::wall());
+        let entry = &self.known.cut(entry.clone(), (now, stamp));
         let restored = taking_up(|| families.restore(entry, now));
         let Restored::Taken { gate, paused, events, .. } = restored else { return false };
+        self.known.add(&gate, entry, stamp);
         if matches!(entry.pause, Pause::On { .. }) {
             self.pauses.told(entry);
             if paused {
@@ -158,12 +161,14 @@ impl Writer {
         }
         emit(&gate, &events);
         self.note_what_it_does_not_know(shared, &gate, entry);
-        let known = Stamp::of(clock::wall()).after(entry.transition.remaining);
-        self.soon.add(entry.key.clone(), gate, known, now);
+        self.soon.add(entry.key.clone(), gate, now);
         true
     }
 
     fn merge(&mut self, shared: &Shared, gate: &Arc<Gate>, entry: &CooldownEntry) {
+        let (now, stamp) = (clock::now(), Stamp::of(clock::wall()));
+        let entry = &self.known.cut(entry.clone(), (now, stamp));
+        self.known.add(gate, entry, stamp);
         let (_, events) = taking_up(|| gate.merge(&entry.transition, clock::now()));
         emit(gate, &events);
         self.note_what_it_does_not_know(shared, gate, entry);
@@ -220,6 +225,7 @@ impl Writer {
     /// The store begins anew, and is told all that is known here.
     fn tell_all_again(&mut self, shared: &Shared) {
         self.pauses.forget();
+        self.known.forget();
         let Some(families) = self.families.families() else { return };
         let mut changes = shared.changes();
         for member in families.members() {

@@ -1,5 +1,6 @@
 //! What of the families outlives a process.
 
+mod clocks;
 mod gone;
 mod restart;
 mod scripted;

@@ -32,13 +32,21 @@ struct Script {
     mood: Mood,
     /// So far its clock has moved since the test began, whatever the clock of the test says.
     ahead: Duration,
+    /// And so far it was set back.
+    back: Duration,
     saves: Vec<usize>,
     asked: usize,
 }
 
 impl Scripted {
     pub(crate) fn new() -> Self {
-        let script = Script { mood: Mood::Well, ahead: Duration::ZERO, saves: Vec::new(), asked: 0 };
+        let script = Script {
+            mood: Mood::Well,
+            ahead: Duration::ZERO,
+            back: Duration::ZERO,
+            saves: Vec::new(),
+            asked: 0,
+        };
         Self { memory: Arc::default(), script: Arc::new(Mutex::new(script)) }
     }
 
@@ -49,6 +57,11 @@ impl Scripted {
     /// So much time passes on the wall clock.
     pub(crate) fn passes(&self, time: Duration) {
         self.script.lock().unwrap().ahead += time;
+    }
+
+    /// The wall clock is set back.
+    pub(crate) fn is_set_back(&self, by: Duration) {
+        self.script.lock().unwrap().back += by;
     }
 
     /// How many rows each save had.
@@ -89,7 +102,8 @@ impl Scripted {
     }
 
     fn at(&self, now: Stamp) -> Stamp {
-        now.after(self.script.lock().unwrap().ahead)
+        let script = self.script.lock().unwrap();
+        now.after(script.ahead).before(script.back)
     }
 }
 

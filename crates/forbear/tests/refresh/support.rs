@@ -260,7 +260,7 @@ impl TestStore {
             if mood == Mood::Hangs {
                 std::future::pending::<()>().await;
             }
-            if mood == Mood::Gone || (mood == Mood::Flaky && call % 2 == 0) {
+            if mood == Mood::Gone || (mood == Mood::Flaky && call.is_multiple_of(2)) {
                 return Err(StoreError::new(StoreFault::Unavailable, "do as a test says"));
             }
             let did = self.done(doing()).await;

@@ -109,7 +109,7 @@ impl CooldownRecord {
             generation: self.generation,
             level: self.level,
             length: self.length,
-            remaining: self.until.since(now).min(self.length),
+            remaining: self.remaining(now),
             pace: self.pace,
             struck: self.struck.clone(),
             by: self.by.clone(),
@@ -123,16 +123,23 @@ impl CooldownRecord {
         CooldownEntry { key, transition, pause }
     }
 
-    /// Takes out what no clock and no gate can have meant: a deadline further away than the cool-down is long, a time of saving
-    /// that has not come, a level or a pace that is none. Whether there was such.
+    /// Takes out what no clock and no gate can have meant: a deadline further away than the cool-down is long, or than it was
+    /// when it was saved, a time of saving that has not come, a level or a pace that is none. Whether there was such.
     pub fn mend(&mut self, now: Stamp) -> bool {
         let before = (self.level, self.length, self.until, self.saved, self.pace);
         self.level = self.level.min(TOP_LEVEL);
         self.length = self.length.min(LONGEST);
-        self.until = self.until.min(now.after(self.length));
+        self.until = self.until.min(now.after(self.remaining(now)));
         self.saved = self.saved.min(now);
         self.pace = self.pace.filter(|pace| pace.is_normal() && *pace > 0.0);
         before != (self.level, self.length, self.until, self.saved, self.pace)
+    }
+
+    /// What is left of the cool-down. Where the clock was set back to before it was saved, no more than was left then.
+    fn remaining(&self, now: Stamp) -> Duration {
+        // One that was over when it was saved is no measure of that.
+        let from = if self.saved < self.until { now.max(self.saved) } else { now };
+        self.until.since(from).min(self.length)
     }
 
     /// When it says nothing any more, since its level is down; [`Stamp::NEVER`] while it is paused.
@@ -157,4 +164,61 @@ fn paused(pause: &Pause, now: Stamp) -> Option<(Operator, Stamp)> {
 fn whole(duration: Duration) -> Duration {
     let millis = duration.as_nanos().div_ceil(1_000_000);
     Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn at(minutes: u32) -> Stamp {
+        Stamp::from_millis(1_000_000_000_000).after(MINUTE * minutes)
+    }
+
+    fn entry(length: Duration, remaining: Duration) -> CooldownEntry {
+        let key = CooldownKey { family: "vendor".into(), automatic: false, part: None };
+        let (pace, struck, by) = (None, None, None);
+        let quiet = Duration::ZERO;
+        let transition = Transition {
+            epoch: 0,
+            generation: 1,
+            level: 1,
+            length,
+            remaining,
+            pace,
+            struck,
+            by,
+            open: false,
+            quiet,
+        };
+        CooldownEntry { key, transition, pause: Pause::AsBefore }
+    }
+
+    fn left(record: &CooldownRecord, now: Stamp) -> Duration {
+        let told = record.entry(entry(MINUTE, MINUTE).key, now);
+        told.transition.remaining
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_gives_no_more_than_was_left_when_it_was_saved() {
+        let mut record = CooldownRecord::new(&entry(60 * MINUTE, 20 * MINUTE), at(600));
+        assert_eq!(left(&record, at(605)), 15 * MINUTE);
+        for now in [at(600), at(590), at(300), at(0)] {
+            assert_eq!(left(&record, now), 20 * MINUTE, "of a length of 60");
+        }
+        assert!(record.mend(at(300)));
+        assert_eq!((record.until, record.saved), (at(320), at(300)));
+        assert!(!record.mend(at(300)), "once");
+        assert_eq!(left(&record, at(310)), 10 * MINUTE);
+    }
+
+    #[test]
+    fn a_deadline_further_away_than_the_cooldown_is_long_is_brought_back() {
+        let mut record = CooldownRecord::new(&entry(60 * MINUTE, 20 * MINUTE), at(600));
+        record.until = at(60_000);
+        assert_eq!(left(&record, at(601)), 60 * MINUTE);
+        assert!(record.mend(at(601)));
+        assert_eq!(record.until, at(661));
+    }
 }
