@@ -10,7 +10,7 @@ use crate::work::{
 
 /// Keeps [rows](Row), each under its source and key.
 ///
-/// Every call is one transaction: all of it is done, or, where it answers an error, nothing (as far as anybody can know, see
+/// Every call but [`mend`](Self::mend) and [`tally`](Self::tally) is one transaction: all of it is done, or, where it answers an error, nothing (as far as anybody can know, see
 /// [`StoreError`](super::StoreError)). A row is changed by its own functions alone, and removed where they say `Gone`.
 /// Answers are in the order of what was asked for; a key that is named twice in a call is met twice. Concurrent calls, of
 /// other processes too, are as if one came after the other.
@@ -75,13 +75,15 @@ pub trait WorkStore: fmt::Debug + Send + Sync + 'static {
     ) -> StoreFuture<'a, Vec<Finished>>;
 
     /// Mends every row whose times lie too far ahead: [`Row::mend`]. How many there were. Done when a program starts, and
-    /// when its wall clock was set back.
+    /// when its wall clock was set back. It may look at every row: other calls are not to wait for all of that, so it need not be
+    /// one transaction.
     fn mend<'a>(&'a self, source: &'a SourceName, bounds: &'a Bounds) -> StoreFuture<'a, u64>;
 
     /// When the first key of each source is [ready](Row::ready); `None` where nothing happens by itself.
     fn next<'a>(&'a self, sources: &'a [SourceName]) -> StoreFuture<'a, Vec<Option<Stamp>>>;
 
-    /// How many keys of each source stand where, for health: it may take longer than the other calls.
+    /// How many keys of each source stand where, for health: it may take longer than the other calls, which do not wait for all of
+    /// it, and count what changes meanwhile before or after that.
     fn tally<'a>(&'a self, sources: &'a [SourceName], now: Stamp) -> StoreFuture<'a, Vec<Tally>>;
 
     /// One row; `None` where there is none.

@@ -29,7 +29,9 @@ pub enum Mended {
 impl Row {
     /// Brings back times that lie further ahead than they may.
     pub fn mend(&mut self, bounds: &Bounds) -> Mended {
-        let before = (self.due, self.earliest, self.phase, self.deferred_since, self.done);
+        if !self.lies_ahead(bounds) {
+            return Mended::Fine;
+        }
         let Bounds { now, due, lease } = *bounds;
         self.due = self.due.min(now.after(due));
         self.earliest = self.earliest.min(now.after(due));
@@ -38,7 +40,20 @@ impl Row {
         if let Phase::Running(claim) = &mut self.phase {
             claim.until = claim.until.min(now.after(lease));
         }
-        let after = (self.due, self.earliest, self.phase, self.deferred_since, self.done);
-        if before == after { Mended::Fine } else { Mended::Mended }
+        Mended::Mended
+    }
+
+    /// Whether any of its times lies further ahead than it may.
+    #[must_use]
+    pub fn lies_ahead(&self, bounds: &Bounds) -> bool {
+        let Bounds { now, due, lease } = *bounds;
+        let furthest = now.after(due);
+        let claimed = matches!(self.phase, Phase::Running(claim) if claim.until > now.after(lease));
+        let ahead = |time: Option<Stamp>| time.is_some_and(|time| time > now);
+        self.due > furthest
+            || self.earliest > furthest
+            || claimed
+            || ahead(self.deferred_since)
+            || ahead(self.done)
     }
 }

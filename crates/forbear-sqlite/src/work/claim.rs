@@ -45,8 +45,8 @@ pub(super) fn claim(
                     claims.failed.push(key);
                 }
                 Claimed::Gone => sql::delete(connection, source, &key)?,
-                // By its own word it was ready.
-                Claimed::NotReady => return Ok(claims),
+                // Only by the index: that is to agree with it.
+                Claimed::NotReady => sql::update(connection, source, &key, &row)?,
             }
         }
     }

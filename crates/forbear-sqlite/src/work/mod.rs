@@ -2,13 +2,14 @@
 
 mod claim;
 mod look;
+mod pieces;
 mod row;
 mod sql;
 
 use forbear_core::store::{Claims, Finish, Held, Kept, Rows, StoreFuture, WorkStore};
 use forbear_core::work::{
-    Bounds, DemandReason, Demanded, Extended, Finished, Invalidated, Key, Mended, Retried, Row, SourceName,
-    Stamp, Tally, Terms, Undemanded,
+    Bounds, DemandReason, Demanded, Extended, Finished, Invalidated, Key, Retried, Row, SourceName, Stamp,
+    Tally, Terms, Undemanded,
 };
 use rusqlite::Connection;
 
@@ -69,18 +70,6 @@ fn demand(
         }
     }
     Ok(did)
-}
-
-fn mend(connection: &Connection, source: &SourceName, bounds: &Bounds) -> rusqlite::Result<u64> {
-    let Some(source) = sql::source(connection, source)? else { return Ok(0) };
-    let mut mended: u64 = 0;
-    for Kept { key, mut row } in look::too_far(connection, source, bounds)? {
-        if row.mend(bounds) == Mended::Mended {
-            mended = mended.saturating_add(1);
-            sql::update(connection, source, &key, &row)?;
-        }
-    }
-    Ok(mended)
 }
 
 fn or<T>(did: Vec<Option<T>>, none: impl Fn() -> T) -> Vec<T> {
@@ -180,8 +169,7 @@ impl WorkStore for SqliteStore {
     }
 
     fn mend<'a>(&'a self, source: &'a SourceName, bounds: &'a Bounds) -> StoreFuture<'a, u64> {
-        let (source, bounds) = (source.clone(), *bounds);
-        Box::pin(self.writer().ask(move |connection| mend(connection, &source, &bounds)))
+        Box::pin(self.mended(source, *bounds))
     }
 
     fn next<'a>(&'a self, sources: &'a [SourceName]) -> StoreFuture<'a, Vec<Option<Stamp>>> {
@@ -193,10 +181,13 @@ impl WorkStore for SqliteStore {
     }
 
     fn tally<'a>(&'a self, sources: &'a [SourceName], now: Stamp) -> StoreFuture<'a, Vec<Tally>> {
-        let sources = sources.to_vec();
-        Box::pin(self.writer().ask(move |connection| {
-            sources.iter().map(|source| look::tally(connection, source, now)).collect()
-        }))
+        Box::pin(async move {
+            let mut tallies = Vec::with_capacity(sources.len());
+            for source in sources {
+                tallies.push(self.tallied(source, now).await?);
+            }
+            Ok(tallies)
+        })
     }
 
     fn row<'a>(&'a self, source: &'a SourceName, key: &'a Key) -> StoreFuture<'a, Option<Row>> {

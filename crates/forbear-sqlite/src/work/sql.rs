@@ -2,7 +2,7 @@
 
 use forbear_core::store::Kept;
 use forbear_core::work::{Key, LastError, Row, SourceName, Stamp};
-use rusqlite::{Connection, OptionalExtension, Params, params};
+use rusqlite::{Connection, OptionalExtension, Params, ToSql, params};
 
 use crate::row::{read_stamp, stamp};
 
@@ -32,8 +32,18 @@ const UPDATE: &str = "UPDATE work SET phase = ?3, ready_ms = ?4, due_ms = ?5, ea
 const DELETE: &str = "DELETE FROM work WHERE source = ?1 AND key = ?2";
 const FIRST: &str =
     "SELECT min(ready_ms) FROM work WHERE source = ?1 AND phase = ?2 AND ready_ms IS NOT NULL";
-const COUNT: &str = "SELECT count(*) FROM work WHERE source = ?1 AND phase = ?2";
-const COUNT_DUE: &str = "SELECT count(*) FROM work WHERE source = ?1 AND phase = ?2 AND ready_ms <= ?3";
+// Of the index, from a place in it: as far as the last of so many, and what is left of the same time and of later ones.
+const READY_NTH: &str = "SELECT ready_ms, key FROM work WHERE source = ?1 AND phase = ?2 AND (ready_ms, key) > (?3, ?4) \
+     ORDER BY ready_ms, key LIMIT 1 OFFSET ?5";
+const READY_SAME: &str =
+    "SELECT count(*) FROM work WHERE source = ?1 AND phase = ?2 AND ready_ms = ?3 AND key > ?4";
+const READY_LATER: &str =
+    "SELECT count(*) FROM work WHERE source = ?1 AND phase = ?2 AND ready_ms > ?3 AND ready_ms <= ?4";
+const TROUBLED_NTH: &str = "SELECT key FROM work WHERE source = ?1 AND phase = ?2 AND ready_ms IS NULL AND key > ?3 \
+     ORDER BY key LIMIT 1 OFFSET ?4";
+const TROUBLED_LEFT: &str =
+    "SELECT count(*) FROM work WHERE source = ?1 AND phase = ?2 AND ready_ms IS NULL AND key > ?3";
+const KEY_NTH: &str = "SELECT key FROM work WHERE source = ?1 AND key > ?2 ORDER BY key LIMIT 1 OFFSET ?3";
 
 /// Those that read rows.
 struct Reads {
@@ -54,15 +64,21 @@ fn reads() -> &'static Reads {
             page: select("key > ?2 ORDER BY key LIMIT ?3"),
             troubled: select("phase = ?2 AND ready_ms IS NULL AND key > ?3 ORDER BY key LIMIT ?4"),
             too_far: select(
-                "(due_ms > ?2 OR earliest_ms > ?2 OR (phase = 1 AND ready_ms > ?3) OR deferred_since_ms > ?4 OR done_ms > ?4)",
+                "key > ?5 AND key <= ?6 AND (due_ms > ?2 OR earliest_ms > ?2 OR (phase = 1 AND ready_ms > ?3) \
+                 OR deferred_since_ms > ?4 OR done_ms > ?4 OR (phase = 0 AND ready_ms IS NOT due_ms) \
+                 OR (phase = 1 AND ready_ms IS NULL))",
             ),
         }
     })
 }
 
-fn all() -> [&'static str; 13] {
+fn all() -> [&'static str; 17] {
     let Reads { one, ready, page, troubled, too_far } = reads();
-    [SOURCE, SOURCE_NEW, INSERT, UPDATE, DELETE, FIRST, COUNT, COUNT_DUE, one, ready, page, troubled, too_far]
+    let writes = [SOURCE_NEW, INSERT, UPDATE, DELETE];
+    let counts = [READY_NTH, READY_SAME, READY_LATER, TROUBLED_NTH, TROUBLED_LEFT, KEY_NTH];
+    let [w1, w2, w3, w4] = writes;
+    let [c1, c2, c3, c4, c5, c6] = counts;
+    [SOURCE, w1, w2, w3, w4, FIRST, c1, c2, c3, c4, c5, c6, one, ready, page, troubled, too_far]
 }
 
 /// Whether the tables are those that the statements are for.
@@ -133,8 +149,29 @@ pub(super) fn troubled(
     many(connection, &reads().troubled, params![source, phase, after, most(limit)])
 }
 
-pub(super) fn too_far(connection: &Connection, limits: [i64; 4]) -> rusqlite::Result<Vec<Found>> {
-    many(connection, &reads().too_far, limits)
+/// Rows after `after` and up to `last`, or all after it, of which a time lies too far ahead, or that do not agree with the index.
+pub(super) fn too_far(
+    connection: &Connection,
+    [source, due, until, now]: [i64; 4],
+    (after, last): (&str, Option<&str>),
+) -> rusqlite::Result<Vec<Found>> {
+    // In the order of values a blob comes after every text.
+    let end: &dyn ToSql = match &last {
+        Some(last) => last,
+        None => &([] as [u8; 0]),
+    };
+    many(connection, &reads().too_far, params![source, due, until, now, after, end])
+}
+
+/// The key that is so many after `after`; `None` where there are fewer.
+pub(super) fn key_after(
+    connection: &Connection,
+    source: i64,
+    after: &str,
+    rows: usize,
+) -> rusqlite::Result<Option<String>> {
+    let mut statement = connection.prepare_cached(KEY_NTH)?;
+    statement.query_row(params![source, after, offset(rows)], |row| row.get(0)).optional()
 }
 
 pub(super) fn first(connection: &Connection, source: i64, phase: i64) -> rusqlite::Result<Option<Stamp>> {
@@ -143,18 +180,52 @@ pub(super) fn first(connection: &Connection, source: i64, phase: i64) -> rusqlit
     Ok(first.map(read_stamp))
 }
 
-pub(super) fn count(connection: &Connection, source: i64, phase: i64) -> rusqlite::Result<u64> {
-    connection.prepare_cached(COUNT)?.query_row([source, phase], |row| row.get(0)).map(i64::unsigned_abs)
+/// A place in the index of what is ready.
+pub(super) type Ready = (i64, String);
+
+/// How many rows of a phase are ready after a place and not after a time, of the first `rows` of them; and the place to go on from,
+/// where there may be more.
+pub(super) fn count_ready(
+    connection: &Connection,
+    (source, phase): (i64, i64),
+    ((ready, key), to): (&Ready, i64),
+    rows: usize,
+) -> rusqlite::Result<(u64, Option<Ready>)> {
+    let values = params![source, phase, ready, key, offset(rows)];
+    let mut statement = connection.prepare_cached(READY_NTH)?;
+    let last: Option<Ready> = statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    if let Some(last) = last.filter(|(ready, _)| *ready <= to) {
+        return Ok((u64::try_from(rows).unwrap_or(u64::MAX), Some(last)));
+    }
+    let count = |statement, values: &[&dyn ToSql]| -> rusqlite::Result<u64> {
+        connection.prepare_cached(statement)?.query_row(values, |row| row.get(0)).map(i64::unsigned_abs)
+    };
+    let same = if *ready <= to { count(READY_SAME, &[&source, &phase, ready, key])? } else { 0 };
+    let later = count(READY_LATER, &[&source, &phase, ready, &to])?;
+    Ok((same.saturating_add(later), None))
 }
 
-pub(super) fn count_due(
+/// The same of rows that are never ready, after a key.
+pub(super) fn count_troubled(
     connection: &Connection,
-    source: i64,
-    phase: i64,
-    now: Stamp,
-) -> rusqlite::Result<u64> {
-    let due = connection.prepare_cached(COUNT_DUE)?.query_row([source, phase, stamp(now)], |row| row.get(0));
-    due.map(i64::unsigned_abs)
+    (source, phase): (i64, i64),
+    after: &str,
+    rows: usize,
+) -> rusqlite::Result<(u64, Option<String>)> {
+    let mut statement = connection.prepare_cached(TROUBLED_NTH)?;
+    let last =
+        statement.query_row(params![source, phase, after, offset(rows)], |row| row.get(0)).optional()?;
+    if last.is_some() {
+        return Ok((u64::try_from(rows).unwrap_or(u64::MAX), last));
+    }
+    let mut left = connection.prepare_cached(TROUBLED_LEFT)?;
+    left.query_row(params![source, phase, after], |row| row.get(0))
+        .map(|left: i64| (left.unsigned_abs(), None))
+}
+
+/// That of the last of so many rows.
+fn offset(rows: usize) -> i64 {
+    most(rows.saturating_sub(1))
 }
 
 pub(super) fn insert(connection: &Connection, source: i64, key: &Key, row: &Row) -> rusqlite::Result<()> {

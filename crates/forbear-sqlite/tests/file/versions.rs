@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forbear_core::store::{KeptResponses, ResponseStore, Rows, WorkStore};
-use forbear_core::work::{DemandReason, Key, SourceName, Stamp, Terms, Token};
+use forbear_core::work::{Bounds, DemandReason, Key, SourceName, Stamp, Terms, Token};
 use forbear_sqlite::SqliteStore;
 
 use crate::{aside, directory, families, path, written};
@@ -82,4 +82,28 @@ async fn rows_of_work_that_say_nonsense_hold_up_no_others() {
     // One that is demanded again is like new.
     demand(&store, &["a"]).await;
     assert_eq!(claim(&store).await, ["a"]);
+}
+
+/// The index said that it was due, and the row that it was not: no other row of its source was ever claimed.
+#[tokio::test]
+async fn rows_of_work_that_do_not_agree_with_the_index_hold_up_no_others() {
+    let directory = directory();
+    let path = path(&directory);
+    let store = SqliteStore::open(&path).unwrap();
+    demand(&store, &["a", "b", "c", "d"]).await;
+    store.close().await;
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let batch = "UPDATE work SET due_ms = 5000 WHERE key = 'a';
+        UPDATE work SET ready_ms = NULL WHERE key = 'b';
+        UPDATE work SET phase = 1, token = 7, ready_ms = NULL WHERE key = 'c';";
+    connection.execute_batch(batch).unwrap();
+    drop(connection);
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(claim(&store).await, ["d"]);
+    let minute = Duration::from_secs(60);
+    let bounds = Bounds { now: Stamp::from_millis(2_000), due: minute, lease: minute };
+    assert_eq!(store.mend(&source(), &bounds).await.unwrap(), 2);
+    assert_eq!(claim(&store).await, ["c", "b"]);
+    let times = store.next(&[source()]).await.unwrap();
+    assert_eq!(times, [Some(Stamp::from_millis(5_000))]);
 }

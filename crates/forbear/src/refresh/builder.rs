@@ -40,6 +40,8 @@ pub(super) struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidRefresh(String);
 
+/// So many runs in flight are more than anybody means.
+const MOST: usize = 65_536;
 /// No span is longer; so their sums do not overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 60 * 60);
 
@@ -71,7 +73,7 @@ impl<V> RefreshBuilder<V> {
         self
     }
 
-    /// How many runs may be in flight at once, of all families (16). Where there are several families, none has more
+    /// How many runs may be in flight at once, of all families (16; at most 65,536). Where there are several families, none has more
     /// than half of them.
     pub fn in_flight(mut self, most: usize) -> Self {
         self.settings.in_flight = most;
@@ -162,6 +164,9 @@ fn check_settings(settings: &Settings) -> Result<(), InvalidRefresh> {
     let wrong = |why: &str| Err(InvalidRefresh(why.to_owned()));
     if NonZeroUsize::new(settings.in_flight).is_none() {
         return wrong("in_flight is 0; at least 1 is allowed");
+    }
+    if settings.in_flight > MOST {
+        return wrong("in_flight is more than 65536, which is allowed");
     }
     if settings.tick < Duration::from_millis(1) {
         return wrong("tick is shorter than 1 ms; 1 ms and more is allowed");

@@ -14,6 +14,8 @@ use crate::{Families, Vendor, clock};
 #[derive(Clone)]
 pub struct Refresh(pub(super) Arc<Shared>);
 
+/// So many keys go into one call of the store.
+const AT_ONCE: usize = 1_000;
 /// Why a key is demanded where nothing else is said.
 const DEMANDED: &str = "demand";
 
@@ -37,7 +39,8 @@ impl Refresh {
     /// # Errors
     /// [`NotTaken`] where no source has this name, a key cannot be one, or the store does not take them.
     ///
-    /// **Cancellation.** Dropped, all of the keys may be demanded, or none.
+    /// **Cancellation.** Dropped, all of the keys may be demanded, some, or none: a thousand go into one call of the store, so that
+    /// those of others need not wait for a million. After an error too; asking again does no harm.
     pub async fn demand<K: AsRef<str>>(
         &self,
         source: &str,
@@ -59,10 +62,13 @@ impl Refresh {
     ) -> Result<Vec<Demanded>, NotTaken> {
         let (at, keys, reason) = (self.find(source)?, named(keys)?, DemandReason::new(reason)?);
         let shared = &self.0;
-        let name = &shared.names[at];
-        let did = shared.store.demand(name, &keys, &reason, clock::stamp()).await?;
-        if did.iter().any(|did| matches!(did, Demanded::New | Demanded::Revived(_))) {
-            shared.told.look_at(at);
+        let mut did = Vec::with_capacity(keys.len());
+        for some in keys.chunks(AT_ONCE) {
+            let demanded = shared.store.demand(&shared.names[at], some, &reason, clock::stamp()).await?;
+            if demanded.iter().any(|did| matches!(did, Demanded::New | Demanded::Revived(_))) {
+                shared.told.look_at(at);
+            }
+            did.extend(demanded);
         }
         match did.iter().filter(|did| **did == Demanded::Full).count() {
             0 => Ok(did),
@@ -93,7 +99,11 @@ impl Refresh {
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Vec<Undemanded>, NotTaken> {
         let (at, keys, reason) = (self.find(source)?, named(keys)?, DemandReason::new(reason)?);
-        Ok(self.0.store.undemand(&self.0.names[at], &keys, &reason).await?)
+        let mut did = Vec::with_capacity(keys.len());
+        for some in keys.chunks(AT_ONCE) {
+            did.extend(self.0.store.undemand(&self.0.names[at], some, &reason).await?);
+        }
+        Ok(did)
     }
 
     /// What is stored for `keys` is known to be old: they are due as soon as the source's [gap](super::Source::gap) allows,
@@ -108,8 +118,11 @@ impl Refresh {
     ) -> Result<Vec<Invalidated>, NotTaken> {
         let (at, keys) = (self.find(source)?, named(keys)?);
         let shared = &self.0;
-        let did = shared.store.invalidate(&shared.names[at], &keys, clock::stamp()).await?;
-        shared.told.look_at(at);
+        let mut did = Vec::with_capacity(keys.len());
+        for some in keys.chunks(AT_ONCE) {
+            did.extend(shared.store.invalidate(&shared.names[at], some, clock::stamp()).await?);
+            shared.told.look_at(at);
+        }
         Ok(did)
     }
 
@@ -125,8 +138,11 @@ impl Refresh {
     ) -> Result<Vec<Retried>, NotTaken> {
         let (at, keys) = (self.find(source)?, named(keys)?);
         let shared = &self.0;
-        let did = shared.store.retry(&shared.names[at], &keys, clock::stamp()).await?;
-        shared.told.look_at(at);
+        let mut did = Vec::with_capacity(keys.len());
+        for some in keys.chunks(AT_ONCE) {
+            did.extend(shared.store.retry(&shared.names[at], some, clock::stamp()).await?);
+            shared.told.look_at(at);
+        }
         Ok(did)
     }
 

@@ -47,6 +47,7 @@ fn what_cannot_work_is_said() {
     assert_eq!(said(builder()), "there is no source; add one");
     assert!(said(builder().source(one()).source(one())).contains("is there twice"));
     assert!(said(builder().source(one()).in_flight(0)).contains("in_flight is 0"));
+    assert!(said(builder().source(one()).in_flight(usize::MAX)).contains("more than 65536"));
     assert!(said(builder().source(one()).tick(Duration::ZERO)).contains("tick is shorter"));
     assert!(said(builder().source(one()).lease(Duration::ZERO)).contains("lease is shorter"));
     assert!(said(builder().source(one()).look_every(Duration::ZERO)).contains("look_every is shorter"));

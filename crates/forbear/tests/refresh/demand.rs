@@ -112,3 +112,20 @@ async fn what_cannot_be_taken_is_said() {
     world.store.is_gone(true);
     assert!(matches!(refresh.demand("quotes", ["A"]).await, Err(NotTaken::Store(_))));
 }
+
+/// A million of them in one call of the store held up all that others asked of it, the cool-downs too.
+#[tokio::test(start_paused = true)]
+async fn many_keys_go_to_the_store_a_thousand_at_a_time() {
+    let world = World::new(MockVendor::in_process().script(reply(200)));
+    let refresh = world.refresh(quotes());
+    let keys = numbered(10_001);
+    let new = refresh.demand("quotes", &keys).await.unwrap();
+    assert!(new.len() == 10_001 && new.iter().all(|did| *did == Demanded::New));
+    assert_eq!(world.store.calls(), 11);
+    assert_eq!(refresh.invalidate("quotes", &keys).await.unwrap().len(), 10_001);
+    assert_eq!(refresh.retry("quotes", &keys).await.unwrap().len(), 10_001);
+    let gone = refresh.undemand("quotes", &keys).await.unwrap();
+    assert!(gone.len() == 10_001 && gone.iter().all(|did| *did == Undemanded::Gone));
+    assert_eq!(world.store.calls(), 44);
+    assert_eq!(refresh.demand("quotes", [""; 0]).await.unwrap(), []);
+}

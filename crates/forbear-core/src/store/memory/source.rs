@@ -68,13 +68,12 @@ impl Source {
     }
 
     pub(super) fn mend(&mut self, bounds: &Bounds) -> u64 {
-        let mut mended: u64 = 0;
-        let keys: Vec<_> = self.rows.keys().cloned().collect();
-        for key in keys {
-            let did = self.change(&key, |row| row.mend(bounds), |_| false);
-            mended = mended.saturating_add(u64::from(did == Some(crate::work::Mended::Mended)));
+        let ahead = self.rows.iter().filter(|(_, row)| row.lies_ahead(bounds));
+        let keys: Vec<_> = ahead.map(|(key, _)| key.clone()).collect();
+        for key in &keys {
+            let _ = self.change(key, |row| row.mend(bounds), |_| false);
         }
-        mended
+        u64::try_from(keys.len()).unwrap_or(u64::MAX)
     }
 
     pub(super) fn next(&self) -> Option<Stamp> {
