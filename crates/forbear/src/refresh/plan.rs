@@ -378,6 +378,15 @@ mod tests {
     }
 
     #[test]
+    fn sources_of_a_family_share_the_largest_drain_of_theirs() {
+        let mut plan = Plan::new(vec![("f".into(), 1)], &[(0, 1, 2), (0, 1, 5)], (TICK, 16));
+        (0..2).for_each(|source| plan.is_next(source, Some(DUE), at(0).1));
+        let begun: usize =
+            begin(&mut plan, Stand::Open, 1_000).sources.iter().map(|(_, granted)| granted).sum();
+        assert_eq!(begun, 5);
+    }
+
+    #[test]
     fn what_did_not_begin_is_no_ones_share() {
         let mut plan = plan(&[(1, 100), (1, 100)], 8);
         let grants = plan.grants(|_| Stand::Open, || 0.5, at(1_000));

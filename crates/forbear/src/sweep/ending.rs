@@ -39,7 +39,7 @@ where
     /// Whether nothing is left to be done.
     pub(super) fn is_over(&self) -> bool {
         let taken = self.exhausted || self.ended.is_some();
-        taken && self.flights.is_empty() && self.holds.len() == 0 && self.ready.is_empty()
+        taken && self.flights.is_empty() && self.held() == 0 && self.ready.is_empty()
     }
 
     /// Ends what the budget ends; false where that is nothing.
@@ -66,6 +66,8 @@ where
                 let why = if ended == Ended::Stopped { why.because(STOPPED) } else { why };
                 given_up(item, why)
             }));
+            let why = Why::ended(if ended == Ended::Stopped { STOPPED } else { DEADLINE });
+            self.ready.extend(self.places.take_all().map(|item| given_up(item, why.clone())));
         }
     }
 
@@ -97,6 +99,7 @@ where
             Outcome::failed(item.item, Error::BudgetExhausted(exhausted))
         }));
         self.flights.clear();
+        self.places.all_end();
     }
 
     /// Waits for whatever comes first, and for the end of the budget.

@@ -9,6 +9,7 @@ use http::Request;
 
 use super::flight::Below;
 use super::holds::Holds;
+use super::places::Line;
 use super::state::Moment;
 use crate::error::Cooling;
 use crate::host;
@@ -55,27 +56,31 @@ impl Gates {
         self.families(below)?.id().waiting_room()
     }
 
-    /// Looks for the gates that a request would meet.
+    /// Looks for the gates that a request would meet, and whose places it takes.
     pub(super) fn meet<T, B>(
         &mut self,
         below: &Below,
         holds: &Holds<T>,
         request: &Request<B>,
         at: Moment,
-    ) -> Met {
-        let Some(families) = self.families(below).filter(|families| !families.shadows()) else {
-            return Met::Nobody;
-        };
+    ) -> (Met, Line) {
         let host = host::of(request.uri(), request.headers());
-        let member = match families.find(request.uri(), host, request.extensions().get::<FamilyName>()) {
-            Found::Member(member) => Arc::clone(member),
-            Found::Automatic(member) => member,
-            _ => return Met::Nobody,
+        // Of the first one, which goes alone, nobody knows whose it is.
+        let known = self.are_known() || below.get().is_some();
+        let of_host = || if known { Line::of_host(request.uri(), host) } else { Line::default() };
+        let Some(families) = self.families(below).filter(|families| !families.shadows()) else {
+            return (Met::Nobody, of_host());
         };
+        let (member, line) =
+            match families.find(request.uri(), host, request.extensions().get::<FamilyName>()) {
+                Found::Member(member) => (Arc::clone(member), Line::of_family(member)),
+                Found::Automatic(member) => (member, of_host()),
+                _ => return (Met::Nobody, of_host()),
+            };
         let part = Whose::of_request(request, &member, at.now).part;
         for gate in part.iter().chain([&member.gate]) {
             if holds.holds(gate) {
-                return Met::Behind(Arc::clone(gate));
+                return (Met::Behind(Arc::clone(gate)), line);
             }
             let ask = Ask {
                 entered: at.now,
@@ -85,9 +90,10 @@ impl Gates {
                 grant: None,
             };
             if let Some(refusal) = gate.look(&ask, at.now) {
-                return Met::Refused(Cooling::gate(gate, &refusal, Some(RedactedUrl::of(request.uri()))));
+                let url = Some(RedactedUrl::of(request.uri()));
+                return (Met::Refused(Cooling::gate(gate, &refusal, url)), line);
             }
         }
-        Met::Nobody
+        (Met::Nobody, line)
     }
 }

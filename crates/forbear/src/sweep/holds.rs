@@ -13,6 +13,7 @@ use forbear_core::time::Monotonic;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::item::Item;
+use super::places::Line;
 use super::why::Why;
 use crate::events;
 use crate::waiting::{Wait, Waited};
@@ -142,18 +143,17 @@ impl<T> Holds<T> {
         self.len = self.len.saturating_add(1);
     }
 
-    /// Whose wait is over, as soon as there is one. Without `room` a turn goes to the next caller of the gate, whoever that is, and
-    /// is asked for again later.
+    /// Whose wait is over, as soon as there is one. Without `room` for its line a turn goes to the next caller of the gate, whoever
+    /// that is, and is asked for again later.
     pub(super) fn poll(
         &mut self,
-        room: bool,
+        room: impl Fn(Line) -> bool,
         budget: &Limits,
         now: Monotonic,
         cx: &mut Context<'_>,
     ) -> Poll<Called<T>> {
         loop {
-            let due = if room { self.due.pop_front() } else { None };
-            if let Some(key) = due.or_else(|| self.idle.pop_front()) {
+            if let Some(key) = self.due_with(&room).or_else(|| self.idle.pop_front()) {
                 match self.wait(key, budget, now) {
                     Some(refused) => return Poll::Ready(refused),
                     None => continue,
@@ -171,7 +171,7 @@ impl<T> Holds<T> {
                     }
                 }
                 // What it was granted goes to the next caller.
-                _ if !room => self.due.push_back(key),
+                _ if !self.has_room(key, &room) => self.due.push_back(key),
                 _ if !self.first_may_go(key, now) => self.idle.push_back(key),
                 waited => {
                     let grant = if let Waited::Over(grant) = waited { grant } else { None };
@@ -181,6 +181,17 @@ impl<T> Holds<T> {
                 }
             }
         }
+    }
+
+    /// The first of those that come again as soon as there is room.
+    fn due_with(&mut self, room: &impl Fn(Line) -> bool) -> Option<Key> {
+        let at = self.due.iter().position(|key| self.has_room(*key, room))?;
+        self.due.remove(at)
+    }
+
+    fn has_room(&self, key: Key, room: &impl Fn(Line) -> bool) -> bool {
+        let first = self.by.get(&key).and_then(|hold| hold.items.values().next());
+        first.is_none_or(|item| room(item.line))
     }
 
     /// Others may have come before the one that waited.

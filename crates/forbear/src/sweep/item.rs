@@ -5,6 +5,7 @@ use forbear_core::retry::{self, History};
 use forbear_core::time::Monotonic;
 use http::Request;
 
+use super::places::Line;
 use crate::NoWait;
 use crate::extensions::Turn;
 
@@ -19,6 +20,8 @@ pub(super) struct Item<T> {
     pub(super) refusals: u32,
     pub(super) not_before: Monotonic,
     pub(super) nature: Nature,
+    /// Whose places it takes.
+    pub(super) line: Line,
 }
 
 /// What matters of an item's request after it is gone.
@@ -32,7 +35,7 @@ pub(super) struct Nature {
 }
 
 impl<T> Item<T> {
-    pub(super) const fn new(item: T, number: u64, now: Monotonic) -> Self {
+    pub(super) fn new(item: T, number: u64, now: Monotonic) -> Self {
         Self {
             item,
             number,
@@ -41,6 +44,7 @@ impl<T> Item<T> {
             refusals: 0,
             not_before: Monotonic::ORIGIN,
             nature: Nature { priority: Priority::Interactive, safe: false, declares: false },
+            line: Line::default(),
         }
     }
 

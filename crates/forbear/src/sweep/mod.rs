@@ -90,6 +90,7 @@ mod item;
 mod judge;
 mod outcome;
 mod outcomes;
+mod places;
 mod progress;
 mod report;
 mod request;

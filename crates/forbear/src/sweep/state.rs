@@ -19,6 +19,7 @@ use super::holds::{Called, Holds};
 use super::item::Item;
 use super::judge::{Judge, Judged};
 use super::outcome::Outcome;
+use super::places::Places;
 use super::progress::Progress;
 use super::request::{IntoRequest, NoRequest, Panicked};
 use super::settings::Settings;
@@ -32,6 +33,7 @@ pub(super) struct State<S: Service<Request<B>>, T, B> {
     pub(super) settings: Settings,
     pub(super) flights: FuturesUnordered<Flight<S, T, B, S::Future>>,
     pub(super) holds: Holds<T>,
+    pub(super) places: Places<T>,
     /// What is to be handed over.
     pub(super) ready: VecDeque<Outcome<T, S::Response>>,
     below: Below,
@@ -58,6 +60,7 @@ where
         Self {
             vendor,
             gates: Gates::new(settings.families.clone()),
+            places: Places::new(settings.concurrency),
             settings,
             flights: FuturesUnordered::new(),
             holds: Holds::new(),
@@ -83,7 +86,17 @@ where
     }
 
     pub(super) fn progress(&self) -> Progress {
-        Progress { in_flight: self.flights.len(), held: self.holds.len(), ..self.progress }
+        Progress { in_flight: self.flights.len(), held: self.held(), ..self.progress }
+    }
+
+    /// How many items are held back, or wait for a place.
+    pub(super) fn held(&self) -> usize {
+        self.holds.len().saturating_add(self.places.len())
+    }
+
+    /// Whether no further item comes, for now.
+    fn is_last(&self) -> bool {
+        self.exhausted || self.ended.is_some() || self.held() >= self.settings.most_held
     }
 
     /// Whether it may send another item. Before the first service was made ready nobody knows whose families these are, and one
@@ -94,15 +107,13 @@ where
     }
 
     pub(super) fn takes_more(&self) -> bool {
-        !self.exhausted
-            && self.ended.is_none()
-            && self.has_room()
-            && self.holds.len() < self.settings.most_held
+        !self.exhausted && self.ended.is_none() && self.has_room() && self.held() < self.settings.most_held
     }
 
     /// Takes what has come back; false where nothing has.
     pub(super) fn land(&mut self, at: Moment, cx: &mut Context<'_>) -> bool {
         let Poll::Ready(Some((item, answer))) = self.flights.poll_next_unpin(cx) else { return false };
+        self.places.ends(item.line);
         let judged = self.judge(at).landed(item, answer);
         self.judged(judged);
         true
@@ -114,8 +125,11 @@ where
         F: FnMut(&T) -> Q,
         Q: IntoRequest<Body = B>,
     {
-        let Poll::Ready(called) = self.holds.poll(self.has_room(), &at.budget, at.now, cx) else {
-            return false;
+        let (has_room, last) = (self.has_room(), self.is_last());
+        let places = &self.places;
+        let room = |line| has_room && places.are_for(line, last);
+        let Poll::Ready(called) = self.holds.poll(room, &at.budget, at.now, cx) else {
+            return has_room && self.place(make, at, last);
         };
         match called {
             Called::Refused(item, why) => {
@@ -131,6 +145,19 @@ where
         true
     }
 
+    /// What waits for a place has one: false where nothing does.
+    fn place<F, Q>(&mut self, make: &mut F, at: Moment, last: bool) -> bool
+    where
+        F: FnMut(&T) -> Q,
+        Q: IntoRequest<Body = B>,
+    {
+        let Some(item) = self.places.next(last) else { return false };
+        if let Some((item, request)) = self.made(item, make) {
+            self.meet(item, request, at, true);
+        }
+        true
+    }
+
     /// An item is taken: sent, held back, or given up.
     pub(super) fn take<F, Q>(&mut self, item: T, make: &mut F, at: Moment)
     where
@@ -138,8 +165,17 @@ where
         Q: IntoRequest<Body = B>,
     {
         let item = Item::new(item, self.number(), at.now);
-        let Some((mut item, request)) = self.made(item, make) else { return };
-        match self.gates.meet(&self.below, &self.holds, &request, at) {
+        if let Some((item, request)) = self.made(item, make) {
+            self.meet(item, request, at, false);
+        }
+    }
+
+    /// What becomes of an item that comes up; `placed` where it has a place already.
+    fn meet(&mut self, mut item: Item<T>, request: Request<B>, at: Moment, placed: bool) {
+        let (met, line) = self.gates.meet(&self.below, &self.holds, &request, at);
+        item.line = line;
+        self.places.sees(line);
+        match met {
             Met::Behind(gate) => {
                 // Without a budget its time begins now, not when it comes to be the first.
                 let _ = item.history.wait_limit(&at.budget, at.now);
@@ -149,6 +185,7 @@ where
                 let judged = self.judge(at).refused(item, &cooling, false);
                 self.judged(judged);
             }
+            Met::Nobody if !placed && !self.places.may_go(line) => self.places.hold(item),
             Met::Nobody => self.send(item, request, None),
         }
     }
@@ -180,6 +217,7 @@ where
     }
 
     fn send(&mut self, item: Item<T>, request: Request<B>, grant: Option<Grant>) {
+        self.places.begins(item.line);
         let below = Arc::clone(&self.below);
         self.flights.push(Flight::new(self.vendor.clone(), request, item, grant, below));
     }

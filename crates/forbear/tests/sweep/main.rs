@@ -9,6 +9,7 @@ mod families;
 mod liars;
 mod outcomes;
 mod panics;
+mod places;
 mod sources;
 mod waits;
 

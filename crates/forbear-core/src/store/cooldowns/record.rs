@@ -173,7 +173,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     fn at(minutes: u32) -> Stamp {
-        Stamp::from_millis(1_000_000_000_000).after(MINUTE * minutes)
+        Stamp::from_millis(1_000_000_000_000).after(MINUTE.saturating_mul(minutes))
     }
 
     fn entry(length: Duration, remaining: Duration) -> CooldownEntry {
