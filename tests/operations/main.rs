@@ -15,3 +15,4 @@ mod secrets;
 mod series;
 mod shipped;
 mod stale;
+mod sweep;

@@ -387,6 +387,14 @@ mod tests {
     }
 
     #[test]
+    fn a_source_with_nothing_due_takes_no_part_of_the_drain() {
+        let mut plan = Plan::new(vec![("f".into(), 1)], &[(0, 1, 4), (0, 1, 4)], (TICK, 16));
+        plan.is_next(0, Some(DUE), at(0).1);
+        plan.is_next(1, Some(at(90_000).1), at(0).1);
+        assert_eq!(begin(&mut plan, Stand::Open, 1_000).sources, [(0, 4)]);
+    }
+
+    #[test]
     fn what_did_not_begin_is_no_ones_share() {
         let mut plan = plan(&[(1, 100), (1, 100)], 8);
         let grants = plan.grants(|_| Stand::Open, || 0.5, at(1_000));

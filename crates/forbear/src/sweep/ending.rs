@@ -8,9 +8,10 @@ use http::{Request, Response};
 use tower_service::Service;
 
 use super::flight::Flight;
-use super::item::Item;
+use super::item::{Item, Known};
 use super::outcome::Outcome;
 use super::state::{Moment, State};
+use super::watch::Of;
 use super::why::Why;
 use crate::Error;
 use crate::body::BoxError;
@@ -84,7 +85,8 @@ where
     /// An item that was taken when the budget was over.
     pub(super) fn take_late(&mut self, item: T) {
         let _ = self.number();
-        self.ready.push_back(Outcome::deferred(item, Why::ended(DEADLINE), false, true));
+        let outcome = Outcome::deferred(item, Why::ended(DEADLINE), false, true);
+        self.ready.push_back((outcome, Of::default()));
     }
 
     /// Ends what is on its way.
@@ -96,7 +98,7 @@ where
             }
             let spent = now.since(item.entered);
             let exhausted = BudgetExhausted::new(Spent::Time, spent, 1, None);
-            Outcome::failed(item.item, Error::BudgetExhausted(exhausted))
+            item.ends(|item| Outcome::failed(item, Error::BudgetExhausted(exhausted)))
         }));
         self.flights.clear();
         self.places.all_end();
@@ -120,7 +122,7 @@ where
 }
 
 /// Deferred: it was not sent, or its vendor said that it is too much, and it may be sent again.
-pub(super) fn given_up<T, R>(item: Item<T>, why: Why) -> Outcome<T, R> {
+pub(super) fn given_up<T, R>(item: Item<T>, why: Why) -> Known<T, R> {
     let sent = item.was_sent();
-    Outcome::deferred(item.item, why, sent, true)
+    item.ends(|item| Outcome::deferred(item, why, sent, true))
 }

@@ -5,9 +5,14 @@ use forbear_core::retry::{self, History};
 use forbear_core::time::Monotonic;
 use http::Request;
 
+use super::outcome::Outcome;
 use super::places::Line;
+use super::watch::Of;
 use crate::NoWait;
 use crate::extensions::Turn;
+
+/// An outcome, and whose it was.
+pub(super) type Known<T, R> = (Outcome<T, R>, Of);
 
 /// An item, and what it has been through.
 pub(super) struct Item<T> {
@@ -22,6 +27,8 @@ pub(super) struct Item<T> {
     pub(super) nature: Nature,
     /// Whose places it takes.
     pub(super) line: Line,
+    /// Whose it is.
+    pub(super) of: Of,
 }
 
 /// What matters of an item's request after it is gone.
@@ -45,7 +52,13 @@ impl<T> Item<T> {
             not_before: Monotonic::ORIGIN,
             nature: Nature { priority: Priority::Interactive, safe: false, declares: false },
             line: Line::default(),
+            of: Of::default(),
         }
+    }
+
+    /// Comes to its end.
+    pub(super) fn ends<R>(self, outcome: impl FnOnce(T) -> Outcome<T, R>) -> Known<T, R> {
+        (outcome(self.item), self.of)
     }
 
     /// Whether its vendor answered it, if only to say no.

@@ -11,7 +11,7 @@ use forbear_core::time::Monotonic;
 use http::Response;
 
 use super::ending::given_up;
-use super::item::Item;
+use super::item::{Item, Known};
 use super::outcome::{Done, Outcome};
 use super::why::Why;
 use crate::Error;
@@ -24,9 +24,9 @@ const HIGHEST_FLOOR: Duration = Duration::from_secs(8);
 
 /// What becomes of an item.
 pub(super) enum Judged<T, R> {
-    Ended(Outcome<T, R>),
+    Ended(Known<T, R>),
     /// It is deferred, and what is held for its gate too: its vendor says that waiting does not help.
-    EndedAll(Outcome<T, R>, Arc<Gate>, Why),
+    EndedAll(Known<T, R>, Arc<Gate>, Why),
     /// It waits for a gate; the refusal that it answers was made then.
     AtGate(Item<T>, Arc<Gate>, Why, Option<Monotonic>),
     /// It waits for its own moment.
@@ -48,7 +48,7 @@ impl Judge {
     ) -> Judged<T, Response<RB>> {
         match answer {
             Ok(response) => match said(&response) {
-                None => Judged::Ended(Outcome::Done(Done { item: item.item, response })),
+                None => Judged::Ended(item.ends(|item| Outcome::Done(Done { item, response }))),
                 Some(limited) => self.limited(item, &limited),
             },
             Err(Error::Cooling(cooling)) => self.refused(item, &cooling, true),
@@ -56,7 +56,7 @@ impl Judge {
             Err(Error::BudgetExhausted(exhausted)) if exhausted.attempts() == 0 => {
                 deferred(item, Why::exhausted(&exhausted))
             }
-            Err(error) => Judged::Ended(Outcome::failed(item.item, error)),
+            Err(error) => Judged::Ended(item.ends(|item| Outcome::failed(item, error))),
         }
     }
 
@@ -70,7 +70,7 @@ impl Judge {
                 let hint = said.delay.map(|delay| self.now.after(delay.duration));
                 let repeats = nature.safe || said.not_executed;
                 let why = Why::limited(limited, hint);
-                let outcome = Outcome::deferred(item.item, why.clone(), true, repeats);
+                let outcome = item.ends(|item| Outcome::deferred(item, why.clone(), true, repeats));
                 return match gate {
                     Some(gate) if !said.retryable => Judged::EndedAll(outcome, Arc::clone(gate), why),
                     _ => Judged::Ended(outcome),
@@ -118,7 +118,9 @@ impl Judge {
     fn not_paced<T, R>(&self, mut item: Item<T>, refused: PacingRefused) -> Judged<T, R> {
         let why = Why::not_paced(&refused);
         match refused.cause() {
-            PacingCause::Cost => Judged::Ended(Outcome::failed(item.item, Error::Pacing(refused))),
+            PacingCause::Cost => {
+                Judged::Ended(item.ends(|item| Outcome::failed(item, Error::Pacing(refused))))
+            }
             PacingCause::QueueFull | PacingCause::NoQueue if self.waits => {
                 // Never at once: the first refusal has no floor of its own.
                 let floor = self.floor(&mut item).max(self.now.after(FLOOR));

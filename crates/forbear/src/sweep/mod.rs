@@ -10,6 +10,7 @@
 //! | was answered, with any status that is no limit | [`Done`] |
 //! | was limited, or whose family cools, where the wait fits the budget | held back; sent again when the gate lets it, in order and at the recovery's pace |
 //! | the same, where the wait does not fit, or nobody knows its end | [`Deferred`], at once, with family, reason and time |
+//! | is of a family that has half of the places already, while others want them | sent when one of those is free |
 //! | met an exhausted quota or a ban, or came after that | [`Deferred`], at once: nobody waits for these |
 //! | was not sent when the budget ended | [`Deferred`] |
 //! | met an ordinary fault, or was on its way when the budget ended | [`Failed`]: sending it again is `tower::retry`'s job, in the stack |
@@ -96,6 +97,7 @@ mod report;
 mod request;
 mod settings;
 mod state;
+mod watch;
 mod why;
 
 pub use bodies::{BodiesRead, BodyRead, TooLong};

@@ -106,6 +106,8 @@ where
         let mut this = self.project();
         let (state, make) = (this.state, this.make);
         let _entered = this.scope.enter();
+        let span = state.watch.span();
+        let _in_span = span.enter();
         let budget = scope::budget();
         loop {
             // Items that are deferred at once, and there may be no end of them, leave others their turn.

@@ -14,6 +14,6 @@ pub struct Progress {
     pub failed: u64,
     /// How many are on their way.
     pub in_flight: usize,
-    /// How many the sweep itself holds back, to send them later.
+    /// How many the sweep itself holds back, to send them later, or when their family has a place.
     pub held: usize,
 }

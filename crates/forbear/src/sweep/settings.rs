@@ -60,7 +60,8 @@ impl<S> Sweep<S> {
         Self { vendor, settings }
     }
 
-    /// At most so many items are on their way at once (8). Zero counts as one.
+    /// At most so many items are on their way at once (8). Zero counts as one. Once items of several families came up, none of them has
+    /// more than half of these places while others want them.
     pub const fn concurrency(mut self, most: usize) -> Self {
         self.settings.concurrency = if most == 0 { 1 } else { most };
         self
@@ -88,8 +89,8 @@ impl<S> Sweep<S> {
         self
     }
 
-    /// Holds back at most so many items whose time comes within the budget (16,384). With so many no further item is taken until
-    /// one of them is sent. Zero counts as one.
+    /// Holds back at most so many items whose time comes within the budget, or whose family has its half of the places (16,384). With
+    /// so many no further item is taken until one of them is sent. Zero counts as one.
     pub const fn hold(mut self, most: usize) -> Self {
         self.settings.most_held = if most == 0 { 1 } else { most };
         self

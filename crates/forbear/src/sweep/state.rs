@@ -14,15 +14,16 @@ use tower_service::Service;
 
 use super::ending::{Ended, given_up};
 use super::flight::{Below, Flight};
-use super::gates::{Gates, Met};
+use super::gates::{First, Gates, Met};
 use super::holds::{Called, Holds};
-use super::item::Item;
+use super::item::{Item, Known};
 use super::judge::{Judge, Judged};
 use super::outcome::Outcome;
 use super::places::Places;
 use super::progress::Progress;
 use super::request::{IntoRequest, NoRequest, Panicked};
 use super::settings::Settings;
+use super::watch::Watch;
 use super::why::Why;
 use crate::Error;
 use crate::body::BoxError;
@@ -35,10 +36,12 @@ pub(super) struct State<S: Service<Request<B>>, T, B> {
     pub(super) holds: Holds<T>,
     pub(super) places: Places<T>,
     /// What is to be handed over.
-    pub(super) ready: VecDeque<Outcome<T, S::Response>>,
+    pub(super) ready: VecDeque<Known<T, S::Response>>,
     below: Below,
     gates: Gates,
-    progress: Progress,
+    /// Where the first one was sent, alone: whose it is is known once it is back.
+    first: Option<First>,
+    pub(super) watch: Watch,
     /// Why nothing more is sent.
     pub(super) ended: Option<Ended>,
     pub(super) exhausted: bool,
@@ -61,12 +64,13 @@ where
             vendor,
             gates: Gates::new(settings.families.clone()),
             places: Places::new(settings.concurrency),
+            watch: Watch::new(settings.concurrency, settings.budget),
             settings,
             flights: FuturesUnordered::new(),
             holds: Holds::new(),
             ready: VecDeque::new(),
             below: Below::default(),
-            progress: Progress::default(),
+            first: None,
             ended: None,
             exhausted: false,
         }
@@ -74,19 +78,14 @@ where
 
     /// The next outcome that is known.
     pub(super) fn known(&mut self) -> Option<Outcome<T, S::Response>> {
-        let outcome = self.ready.pop_front()?;
-        let count = match &outcome {
-            Outcome::Done(_) => &mut self.progress.done,
-            Outcome::Deferred(_) => &mut self.progress.deferred,
-            Outcome::Failed(_) => &mut self.progress.failed,
-        };
-        *count = count.saturating_add(1);
+        let (outcome, of) = self.ready.pop_front()?;
+        self.watch.counts(&outcome, of);
         self.settings.tell(&self.progress());
         Some(outcome)
     }
 
     pub(super) fn progress(&self) -> Progress {
-        Progress { in_flight: self.flights.len(), held: self.held(), ..self.progress }
+        Progress { in_flight: self.flights.len(), held: self.held(), ..self.watch.progress }
     }
 
     /// How many items are held back, or wait for a place.
@@ -112,8 +111,11 @@ where
 
     /// Takes what has come back; false where nothing has.
     pub(super) fn land(&mut self, at: Moment, cx: &mut Context<'_>) -> bool {
-        let Poll::Ready(Some((item, answer))) = self.flights.poll_next_unpin(cx) else { return false };
+        let Poll::Ready(Some((mut item, answer))) = self.flights.poll_next_unpin(cx) else { return false };
         self.places.ends(item.line);
+        if let Some(first) = self.first.take() {
+            item.of = self.gates.whose(&self.below, &first);
+        }
         let judged = self.judge(at).landed(item, answer);
         self.judged(judged);
         true
@@ -172,8 +174,8 @@ where
 
     /// What becomes of an item that comes up; `placed` where it has a place already.
     fn meet(&mut self, mut item: Item<T>, request: Request<B>, at: Moment, placed: bool) {
-        let (met, line) = self.gates.meet(&self.below, &self.holds, &request, at);
-        item.line = line;
+        let (met, line, of) = self.gates.meet(&self.below, &self.holds, &request, at);
+        (item.line, item.of) = (line, of);
         self.places.sees(line);
         match met {
             Met::Behind(gate) => {
@@ -192,8 +194,8 @@ where
 
     /// The next place in the order of the items.
     pub(super) fn number(&mut self) -> u64 {
-        let number = self.progress.taken;
-        self.progress.taken = number.saturating_add(1);
+        let number = self.watch.progress.taken;
+        self.watch.progress.taken = number.saturating_add(1);
         number
     }
 
@@ -218,12 +220,15 @@ where
 
     fn send(&mut self, item: Item<T>, request: Request<B>, grant: Option<Grant>) {
         self.places.begins(item.line);
+        if !self.gates.are_known() && self.below.get().is_none() {
+            self.first = Some(First::of(&request));
+        }
         let below = Arc::clone(&self.below);
         self.flights.push(Flight::new(self.vendor.clone(), request, item, grant, below));
     }
 
     fn fail(&mut self, item: Item<T>, error: Error) {
-        self.ready.push_back(Outcome::failed(item.item, error));
+        self.ready.push_back(item.ends(|item| Outcome::failed(item, error)));
     }
 
     const fn judge(&self, at: Moment) -> Judge {

@@ -33,7 +33,7 @@ fn most_of_a(world: &World, took: Duration) -> usize {
         .attempts()
         .iter()
         .filter(|attempt| attempt.path().starts_with("/a/"))
-        .map(|attempt| attempt.at())
+        .map(forbear_mock::Attempt::at)
         .collect();
     sent.iter()
         .map(|at| sent.iter().filter(|other| *other <= at && **other + took > *at).count())
@@ -157,7 +157,7 @@ async fn hosts_without_a_family_share_the_places_too() {
     }));
     let vendor = forbear::stack(&forbear::Families::builder().build().unwrap()).service(mock.service());
     let get = |n: &u32| {
-        let (host, path) = if n % 2 == 0 { ("one.test", "slow") } else { ("Two.test", "quick") };
+        let (host, path) = if n.is_multiple_of(2) { ("one.test", "slow") } else { ("Two.test", "quick") };
         http::Request::get(format!("http://{host}/{path}/{n}")).body(crate::Body::new())
     };
     let mut outcomes = forbear::Sweep::new(vendor).budget(secs(3600)).stream(0..100, get);
