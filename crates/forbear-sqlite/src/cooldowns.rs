@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use forbear_core::partition::PartitionKey;
 use forbear_core::store::{
-    Absorbed, CooldownEntry, CooldownKey, CooldownRecord, CooldownStore, Loaded, StoreError, StoreFault,
-    StoreFuture,
+    Absorbed, CooldownEntry, CooldownKey, CooldownRecord, CooldownStore, Loaded, StoreFuture,
 };
 use forbear_core::work::Stamp;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -128,20 +127,6 @@ fn look_up(
         }
     }
     Ok(found)
-}
-
-impl SqliteStore {
-    async fn cooldowns<T: Send + 'static>(
-        &self,
-        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.lost()?;
-        let answer = self.writer().ask(job).await;
-        if answer.as_ref().is_err_and(|error| error.fault() == StoreFault::Lost) {
-            self.knows_of_losses();
-        }
-        answer
-    }
 }
 
 impl CooldownStore for SqliteStore {

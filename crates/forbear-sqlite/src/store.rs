@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use forbear_core::store::{StoreError, StoreFault};
+use rusqlite::Connection;
 
 use crate::open::place;
 use crate::responses::{Reader, Shared};
@@ -20,6 +21,8 @@ pub struct SqliteStore {
     responses: Arc<Shared>,
     /// How many losses those were told who keep cool-downs.
     known_losses: Arc<AtomicU64>,
+    /// The same of those who keep refresh work.
+    known_work_losses: Arc<AtomicU64>,
 }
 
 impl SqliteStore {
@@ -44,7 +47,8 @@ impl SqliteStore {
         let (writer, secret) = Writer::begin(&path, settings)?;
         let responses = Shared::new(secret, most);
         let reader = Reader::new(&writer, &responses, &path, busy);
-        Ok(Self { writer, reader, responses, known_losses: Arc::default() })
+        let (known_losses, known_work_losses) = (Arc::default(), Arc::default());
+        Ok(Self { writer, reader, responses, known_losses, known_work_losses })
     }
 
     /// What an operator should know of the file: that one was set aside, and where it is now. Health shows it.
@@ -73,18 +77,40 @@ impl SqliteStore {
         &self.responses
     }
 
-    /// Whether the file lost what it held, told once to those who keep cool-downs, who may not have asked when it happened.
-    pub(crate) fn lost(&self) -> Result<(), StoreError> {
-        let losses = self.writer.told().losses.load(Ordering::Acquire);
-        if self.known_losses.swap(losses, Ordering::AcqRel) == losses {
-            return Ok(());
-        }
-        Err(StoreError::new(StoreFault::Lost, "keep cool-downs")
-            .because("the file was damaged, removed or replaced"))
+    /// Asks the thread for something about cool-downs.
+    pub(crate) async fn cooldowns<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.ask(&self.known_losses, "keep cool-downs", job).await
     }
 
-    /// It was told with an answer.
-    pub(crate) fn knows_of_losses(&self) {
-        self.known_losses.store(self.writer.told().losses.load(Ordering::Acquire), Ordering::Release);
+    /// The same about refresh work.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.ask(&self.known_work_losses, "keep refresh work", job).await
+    }
+
+    /// That the file lost what it held is told once to those who keep the one thing and once to those who keep the other: they may
+    /// not have asked when it happened.
+    async fn ask<T: Send + 'static>(
+        &self,
+        known: &AtomicU64,
+        doing: &'static str,
+        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let losses = || self.writer.told().losses.load(Ordering::Acquire);
+        let now = losses();
+        if known.swap(now, Ordering::AcqRel) != now {
+            let lost = StoreError::new(StoreFault::Lost, doing);
+            return Err(lost.because("the file was damaged, removed or replaced"));
+        }
+        let answer = self.writer.ask(job).await;
+        if answer.as_ref().is_err_and(|error| error.fault() == StoreFault::Lost) {
+            known.store(losses(), Ordering::Release);
+        }
+        answer
     }
 }

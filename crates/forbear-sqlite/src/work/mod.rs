@@ -85,7 +85,7 @@ impl WorkStore for SqliteStore {
         now: Stamp,
     ) -> StoreFuture<'a, Vec<Demanded>> {
         let (source, keys, reason) = (source.clone(), keys.to_vec(), reason.clone());
-        Box::pin(self.writer().ask(move |connection| demand(connection, &source, &keys, &reason, now)))
+        Box::pin(self.work(move |connection| demand(connection, &source, &keys, &reason, now)))
     }
 
     fn undemand<'a>(
@@ -95,7 +95,7 @@ impl WorkStore for SqliteStore {
         reason: &'a DemandReason,
     ) -> StoreFuture<'a, Vec<Undemanded>> {
         let (source, keys, reason) = (source.clone(), keys.to_vec(), reason.clone());
-        Box::pin(self.writer().ask(move |connection| {
+        Box::pin(self.work(move |connection| {
             let change = |_: &Key, row: &mut Row| row.undemand(&reason);
             let did = each(connection, &source, &keys, |key| key, change, |did| *did == Undemanded::Gone)?;
             Ok(or(did, || Undemanded::NotDemanded))
@@ -109,7 +109,7 @@ impl WorkStore for SqliteStore {
         now: Stamp,
     ) -> StoreFuture<'a, Vec<Invalidated>> {
         let (source, keys) = (source.clone(), keys.to_vec());
-        Box::pin(self.writer().ask(move |connection| {
+        Box::pin(self.work(move |connection| {
             let change = |_: &Key, row: &mut Row| row.invalidate(now);
             let did = each(connection, &source, &keys, |key| key, change, |_| false)?;
             Ok(or(did, || Invalidated::NotDemanded))
@@ -123,7 +123,7 @@ impl WorkStore for SqliteStore {
         now: Stamp,
     ) -> StoreFuture<'a, Vec<Retried>> {
         let (source, keys) = (source.clone(), keys.to_vec());
-        Box::pin(self.writer().ask(move |connection| {
+        Box::pin(self.work(move |connection| {
             let change = |_: &Key, row: &mut Row| row.retry(now);
             let did = each(connection, &source, &keys, |key| key, change, |_| false)?;
             Ok(or(did, || Retried::NotDemanded))
@@ -137,7 +137,7 @@ impl WorkStore for SqliteStore {
         terms: &'a Terms,
     ) -> StoreFuture<'a, Claims> {
         let (source, terms) = (source.clone(), *terms);
-        Box::pin(self.writer().ask(move |connection| claim::claim(connection, &source, limit, &terms)))
+        Box::pin(self.work(move |connection| claim::claim(connection, &source, limit, &terms)))
     }
 
     fn extend<'a>(
@@ -147,7 +147,7 @@ impl WorkStore for SqliteStore {
         until: Stamp,
     ) -> StoreFuture<'a, Vec<Extended>> {
         let (source, claims) = (source.clone(), claims.to_vec());
-        Box::pin(self.writer().ask(move |connection| {
+        Box::pin(self.work(move |connection| {
             let change = |claim: &Held, row: &mut Row| row.extend(claim.token, until);
             let did = each(connection, &source, &claims, |claim| &claim.key, change, |_| false)?;
             Ok(or(did, || Extended::Stale))
@@ -161,7 +161,7 @@ impl WorkStore for SqliteStore {
         now: Stamp,
     ) -> StoreFuture<'a, Vec<Finished>> {
         let (source, runs) = (source.clone(), runs.to_vec());
-        Box::pin(self.writer().ask(move |connection| {
+        Box::pin(self.work(move |connection| {
             let change = |run: &Finish, row: &mut Row| row.finish(run.token, run.outcome.clone(), now);
             let did = each(connection, &source, &runs, |run| &run.key, change, |did| *did == Finished::Gone)?;
             Ok(or(did, || Finished::Stale))
@@ -175,8 +175,9 @@ impl WorkStore for SqliteStore {
     fn next<'a>(&'a self, sources: &'a [SourceName]) -> StoreFuture<'a, Vec<Option<Stamp>>> {
         let sources = sources.to_vec();
         Box::pin(
-            self.writer()
-                .ask(move |connection| sources.iter().map(|source| look::next(connection, source)).collect()),
+            self.work(move |connection| {
+                sources.iter().map(|source| look::next(connection, source)).collect()
+            }),
         )
     }
 
@@ -192,7 +193,7 @@ impl WorkStore for SqliteStore {
 
     fn row<'a>(&'a self, source: &'a SourceName, key: &'a Key) -> StoreFuture<'a, Option<Row>> {
         let (source, key) = (source.clone(), key.clone());
-        Box::pin(self.writer().ask(move |connection| match sql::source(connection, &source)? {
+        Box::pin(self.work(move |connection| match sql::source(connection, &source)? {
             Some(source) => sql::find(connection, source, &key),
             None => Ok(None),
         }))
@@ -200,6 +201,6 @@ impl WorkStore for SqliteStore {
 
     fn rows<'a>(&'a self, source: &'a SourceName, page: &'a Rows) -> StoreFuture<'a, Vec<Kept>> {
         let (source, page) = (source.clone(), page.clone());
-        Box::pin(self.writer().ask(move |connection| look::page(connection, &source, &page)))
+        Box::pin(self.work(move |connection| look::page(connection, &source, &page)))
     }
 }

@@ -50,7 +50,7 @@ impl Count {
 impl SqliteStore {
     pub(super) async fn tallied(&self, source: &SourceName, now: Stamp) -> Result<Tally, StoreError> {
         let name = source.clone();
-        let next = self.writer().ask(move |connection| look::next(connection, &name)).await?;
+        let next = self.work(move |connection| look::next(connection, &name)).await?;
         let due =
             [self.count(source, Count::ready(WAITING, -1, now)).await?, self.running(source, -1, now).await?];
         let after = stamp(now).saturating_add(1);
@@ -83,7 +83,7 @@ impl SqliteStore {
         let (mut total, mut rest) = (0_u64, Some(count));
         while let Some(count) = rest {
             let source = source.clone();
-            let piece = self.writer().ask(move |connection| match sql::source(connection, &source)? {
+            let piece = self.work(move |connection| match sql::source(connection, &source)? {
                 Some(source) => count.piece(connection, source),
                 None => Ok((0, None)),
             });
@@ -99,7 +99,7 @@ impl SqliteStore {
         while let Some(after) = from {
             let source = source.clone();
             let (some, last) =
-                self.writer().ask(move |connection| mend(connection, &source, &bounds, &after)).await?;
+                self.work(move |connection| mend(connection, &source, &bounds, &after)).await?;
             total = total.saturating_add(some);
             from = last;
         }

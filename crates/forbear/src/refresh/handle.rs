@@ -64,7 +64,11 @@ impl Refresh {
         let shared = &self.0;
         let mut did = Vec::with_capacity(keys.len());
         for some in keys.chunks(AT_ONCE) {
-            let demanded = shared.store.demand(&shared.names[at], some, &reason, clock::stamp()).await?;
+            let demanded = shared
+                .store
+                .demand(&shared.names[at], some, &reason, clock::stamp())
+                .await
+                .map_err(|error| shared.not_taken(error))?;
             if demanded.iter().any(|did| matches!(did, Demanded::New | Demanded::Revived(_))) {
                 shared.told.look_at(at);
             }
@@ -101,7 +105,13 @@ impl Refresh {
         let (at, keys, reason) = (self.find(source)?, named(keys)?, DemandReason::new(reason)?);
         let mut did = Vec::with_capacity(keys.len());
         for some in keys.chunks(AT_ONCE) {
-            did.extend(self.0.store.undemand(&self.0.names[at], some, &reason).await?);
+            did.extend(
+                self.0
+                    .store
+                    .undemand(&self.0.names[at], some, &reason)
+                    .await
+                    .map_err(|error| self.0.not_taken(error))?,
+            );
         }
         Ok(did)
     }
@@ -120,7 +130,13 @@ impl Refresh {
         let shared = &self.0;
         let mut did = Vec::with_capacity(keys.len());
         for some in keys.chunks(AT_ONCE) {
-            did.extend(shared.store.invalidate(&shared.names[at], some, clock::stamp()).await?);
+            did.extend(
+                shared
+                    .store
+                    .invalidate(&shared.names[at], some, clock::stamp())
+                    .await
+                    .map_err(|error| shared.not_taken(error))?,
+            );
             shared.told.look_at(at);
         }
         Ok(did)
@@ -140,7 +156,13 @@ impl Refresh {
         let shared = &self.0;
         let mut did = Vec::with_capacity(keys.len());
         for some in keys.chunks(AT_ONCE) {
-            did.extend(shared.store.retry(&shared.names[at], some, clock::stamp()).await?);
+            did.extend(
+                shared
+                    .store
+                    .retry(&shared.names[at], some, clock::stamp())
+                    .await
+                    .map_err(|error| shared.not_taken(error))?,
+            );
             shared.told.look_at(at);
         }
         Ok(did)
@@ -152,7 +174,7 @@ impl Refresh {
     /// As [`Refresh::demand`].
     pub async fn row(&self, source: &str, key: &str) -> Result<Option<Row>, NotTaken> {
         let (at, key) = (self.find(source)?, Key::new(key)?);
-        Ok(self.0.store.row(&self.0.names[at], &key).await?)
+        self.0.store.row(&self.0.names[at], &key).await.map_err(|error| self.0.not_taken(error))
     }
 
     /// Keys of a source in their order, a page of them: all, or those that have failed or stalled.
@@ -161,7 +183,7 @@ impl Refresh {
     /// As [`Refresh::demand`].
     pub async fn rows(&self, source: &str, page: &Rows) -> Result<Vec<Kept>, NotTaken> {
         let at = self.find(source)?;
-        Ok(self.0.store.rows(&self.0.names[at], page).await?)
+        self.0.store.rows(&self.0.names[at], page).await.map_err(|error| self.0.not_taken(error))
     }
 
     #[cfg(feature = "stale")]

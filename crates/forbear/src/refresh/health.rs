@@ -35,6 +35,9 @@ pub struct RefreshHealth {
     /// What is wrong with its store; then it goes on with what it knows, and the numbers are those known last.
     #[serde(serialize_with = "fault")]
     pub degraded: Option<StoreFault>,
+    /// How often the store lost all that it held, as where its file was removed while it was open: then nothing is demanded until
+    /// it is demanded anew.
+    pub losses: u64,
     /// Every source, in the order in which they were added.
     pub sources: Vec<SourceHealth>,
     /// Families of theirs that are not called.
@@ -95,7 +98,12 @@ impl Refresh {
         let now = clock::now();
         let stamp = clock::stamp();
         let asked = timeout(LOOK_FOR, shared.store.tally(&shared.names, stamp)).await;
-        let asked = asked.map_or(Err(StoreFault::TimedOut), |asked| asked.map_err(|error| error.fault()));
+        let asked = asked.map_or(Err(StoreFault::TimedOut), |asked| {
+            asked.map_err(|error| {
+                shared.failed(&error);
+                error.fault()
+            })
+        });
         let all = shared.families.health();
         let mut live = shared.live();
         let fault = match asked {
@@ -120,6 +128,7 @@ impl Refresh {
             in_flight: live.claims.len(),
             wake_in: live.wake.map(|wake| wake.since(now)),
             degraded: fault,
+            losses: live.losses,
             sources: sources.collect(),
             paused: paused.map(|family| PausedFamily::of(family, all.family(family))).collect(),
         }

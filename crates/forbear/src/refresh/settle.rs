@@ -18,6 +18,8 @@ use crate::clock;
 
 /// The first wait of a key that is deferred for nobody knows how long, and the longest.
 const UNKNOWN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(5 * 60));
+/// A vendor's word about one key is taken for so long at most: what it is about may be another by then.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// A family that refused and did not say for how long is left alone for so long.
 const REFUSED: Duration = Duration::from_secs(1);
 /// And one that said for so long or less, for so long.
@@ -164,7 +166,8 @@ fn deferred_until(deferral: &Deferral, flight: &Flight, stamp: Stamp) -> Stamp {
         return flight.due;
     }
     let (first, most) = UNKNOWN;
-    let wait = doubled(first, flight.deferrals).min(most).max(deferral.retry_in.unwrap_or_default());
+    let told = deferral.retry_in.unwrap_or_default().min(LONGEST);
+    let wait = doubled(first, flight.deferrals).min(most).max(told);
     let from = Monotonic::ORIGIN;
     stamp.after(jittered(from.after(wait), from, fastrand::f64()).since(from))
 }

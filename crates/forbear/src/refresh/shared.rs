@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use forbear_core::store::{StoreFault, WorkStore};
+use forbear_core::store::{StoreError, StoreFault, WorkStore};
 use forbear_core::time::Monotonic;
 use forbear_core::work::{Key, SourceName, Tally, Token};
 use tokio::sync::Notify;
 
 use super::builder::Settings;
+use super::error::NotTaken;
 use super::job::{Job, Ran};
 use super::source::Source;
 use crate::Families;
@@ -73,6 +74,8 @@ pub(super) struct Live {
     pub(super) fault: Option<StoreFault>,
     /// When it wakes by itself.
     pub(super) wake: Option<Monotonic>,
+    /// How often the store lost all that it held.
+    pub(super) losses: u64,
     /// How the sources stood when somebody asked last.
     pub(super) tallies: Vec<Tally>,
 }
@@ -98,6 +101,24 @@ impl Shared {
     #[cfg(feature = "stale")]
     pub(super) fn family_of(&self, source: &str) -> Option<Arc<str>> {
         self.sources.get(self.find(source)?).map(|known| Arc::clone(&known.family))
+    }
+
+    /// A store failed. Where it lost all that it held, nobody demands anything any more.
+    pub(super) fn failed(&self, error: &StoreError) {
+        if error.fault() != StoreFault::Lost {
+            return;
+        }
+        let mut live = self.live();
+        live.losses = live.losses.saturating_add(1);
+        drop(live);
+        tracing::error!(%error, "the store of the refresh lost all demands; demand anew what is wanted");
+        (0..self.sources.len()).for_each(|source| self.told.look_at(source));
+    }
+
+    /// What somebody is told whose wish a store did not take.
+    pub(super) fn not_taken(&self, error: StoreError) -> NotTaken {
+        self.failed(&error);
+        NotTaken::Store(error)
     }
 
     pub(super) fn find(&self, source: &str) -> Option<usize> {

@@ -39,6 +39,7 @@ impl Trouble {
             let cause = error.fault().as_str();
             tracing::warn!(cause, %error, "refresh is degraded: its store does not do its work; it is asked again");
         }
+        shared.failed(error);
         shared.live().fault = Some(error.fault());
         let wait = FIRST.saturating_mul(1_u32.checked_shl(self.met).unwrap_or(u32::MAX)).min(LAST);
         self.met = self.met.saturating_add(1);

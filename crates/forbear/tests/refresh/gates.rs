@@ -75,3 +75,33 @@ async fn a_panic_of_what_runs_is_a_failure_and_frees_the_gate() {
     assert_eq!(families.health().to_string(), "social  open");
     running.stop().await;
 }
+
+/// It was taken at its word for one key, whatever became of the family: that was never refreshed again.
+#[tokio::test(start_paused = true)]
+async fn a_word_of_ten_years_is_taken_for_a_day() {
+    let (families, shelf, calls) = (families(&["social"]), Shelf::new(), Arc::new(AtomicUsize::new(0)));
+    let (stored, counted) = (shelf.clone(), Arc::clone(&calls));
+    let source = Source::new("posts").family("social").every(HOUR);
+    let ten_years = Duration::from_secs(10 * 365 * 24 * 3600);
+    let source = source
+        .run(
+            move |_| {
+                let call = counted.fetch_add(1, Ordering::SeqCst);
+                async move { call > 0 }
+            },
+            move |good| match good {
+                true => Verdict::Good,
+                false => Signal::without_status(Class::Throttled).delay(ten_years).into(),
+            },
+        )
+        .store(move |key, _| {
+            stored.put(&key);
+            async { Ok::<_, std::io::Error>(()) }
+        });
+    let refresh = Refresh::over(&families, (), TestStore::new()).source(source).build().unwrap();
+    refresh.demand("posts", ["me"]).await.unwrap();
+    let running = run(&refresh);
+    tokio::time::sleep(26 * HOUR).await;
+    assert!(shelf.len() >= 1, "{} calls", calls.load(Ordering::SeqCst));
+    running.stop().await;
+}

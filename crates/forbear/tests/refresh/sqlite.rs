@@ -10,6 +10,7 @@ use forbear_mock::{MockVendor, reply};
 use forbear_sqlite::SqliteStore;
 use tempfile::TempDir;
 
+use crate::common::Told;
 use crate::support::*;
 
 /// What outlives a process: the file, the vendor, and what was stored.
@@ -233,4 +234,36 @@ async fn two_processes_on_one_file_share_the_work() {
     second.stop().await;
     one.ends().await;
     other.ends().await;
+}
+
+/// Its demands went with it, and nobody was told: nothing was refreshed any more.
+#[tokio::test(start_paused = true)]
+async fn a_file_that_is_removed_is_told_of_and_what_is_demanded_anew_is_refreshed() {
+    let told = Told::default();
+    told.listen();
+    let disk = Disk::new(MockVendor::in_process().script(reply(200)));
+    let keys = numbered(5);
+    let process = disk.begins(quotes().every(MINUTE), &keys).await;
+    let running = run(&process.refresh);
+    until(|| disk.shelf.len() == 5).await;
+    for file in std::fs::read_dir(disk.directory.path()).unwrap() {
+        std::fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    // Those who keep cool-downs are told first, and that tells the others nothing.
+    let by = forbear::Operator::new("alice", "");
+    process.families.pause("quotes", by.clone()).unwrap();
+    let _ = process.families.stored().await;
+    process.families.resume("quotes", by).unwrap();
+    tokio::time::sleep(2 * MINUTE).await;
+    let lost = "ERROR the store of the refresh lost all demands; demand anew what is wanted";
+    let lines = told.take();
+    assert_eq!(lines.iter().filter(|line| line.starts_with(lost)).count(), 1, "{lines:?}");
+    let health = process.refresh.health().await;
+    assert_eq!((health.losses, health.degraded, health.sources[0].waiting), (1, None, 0));
+    let before = disk.shelf.len();
+    process.refresh.demand("quotes", &keys).await.unwrap();
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(disk.shelf.len(), before + 5);
+    running.stop().await;
+    process.ends().await;
 }
