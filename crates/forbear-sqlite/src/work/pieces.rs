@@ -116,10 +116,13 @@ fn mend(
 ) -> rusqlite::Result<(u64, Option<String>)> {
     let Some(source) = sql::source(connection, source)? else { return Ok((0, None)) };
     let last = sql::key_after(connection, source, after, LOOKED_AT)?;
-    let Bounds { now, due, lease } = *bounds;
-    let limits = [source, stamp(now.after(due)), stamp(now.after(lease)), stamp(now)];
+    let Bounds { now, rest, due, lease } = *bounds;
+    let limits =
+        [now.after(due), now.after(rest.min(due)), now.after(rest), now.after(lease), now].map(stamp);
     let mut mended: u64 = 0;
-    for Kept { key, mut row } in look::rows(sql::too_far(connection, limits, (after, last.as_deref()))?) {
+    for Kept { key, mut row } in
+        look::rows(sql::too_far(connection, source, limits, (after, last.as_deref()))?)
+    {
         let _ = row.mend(bounds);
         mended = mended.saturating_add(1);
         // Also where only the index did not agree with it.
@@ -207,7 +210,12 @@ mod tests {
         let store = SqliteStore::open(directory.path().join("forbear.db")).unwrap();
         demand(&store, 0..20, at(1_000_000)).await;
         demand(&store, 20..25, at(5)).await;
-        let bounds = Bounds { now: at(10), due: Duration::from_secs(100), lease: Duration::from_secs(60) };
+        let bounds = Bounds {
+            now: at(10),
+            rest: Duration::from_secs(100),
+            due: Duration::from_secs(500),
+            lease: Duration::from_secs(60),
+        };
         assert_eq!(store.mend(&source(), &bounds).await.unwrap(), 20);
         assert_eq!(store.mend(&source(), &bounds).await.unwrap(), 0);
         assert_eq!(store.tally(&[source()], at(110)).await.unwrap()[0].due, 25);

@@ -64,8 +64,8 @@ fn reads() -> &'static Reads {
             page: select("key > ?2 ORDER BY key LIMIT ?3"),
             troubled: select("phase = ?2 AND ready_ms IS NULL AND key > ?3 ORDER BY key LIMIT ?4"),
             too_far: select(
-                "key > ?5 AND key <= ?6 AND (due_ms > ?2 OR earliest_ms > ?2 OR (phase = 1 AND ready_ms > ?3) \
-                 OR deferred_since_ms > ?4 OR done_ms > ?4 OR (phase = 0 AND ready_ms IS NOT due_ms) \
+                "key > ?2 AND key <= ?3 AND (due_ms > ?4 OR (due_ms > ?5 AND attempts <= 0 AND deferrals <= 0) \
+                 OR earliest_ms > ?6 OR (phase = 1 AND ready_ms > ?7) OR deferred_since_ms > ?8 OR done_ms > ?8 OR (phase = 0 AND ready_ms IS NOT due_ms) \
                  OR (phase = 1 AND ready_ms IS NULL))",
             ),
         }
@@ -152,7 +152,8 @@ pub(super) fn troubled(
 /// Rows after `after` and up to `last`, or all after it, of which a time lies too far ahead, or that do not agree with the index.
 pub(super) fn too_far(
     connection: &Connection,
-    [source, due, until, now]: [i64; 4],
+    source: i64,
+    [due, rest, earliest, until, now]: [i64; 5],
     (after, last): (&str, Option<&str>),
 ) -> rusqlite::Result<Vec<Found>> {
     // In the order of values a blob comes after every text.
@@ -160,7 +161,7 @@ pub(super) fn too_far(
         Some(last) => last,
         None => &([] as [u8; 0]),
     };
-    many(connection, &reads().too_far, params![source, due, until, now, after, end])
+    many(connection, &reads().too_far, params![source, after, end, due, rest, earliest, until, now])
 }
 
 /// The key that is so many after `after`; `None` where there are fewer.

@@ -101,7 +101,7 @@ async fn rows_of_work_that_do_not_agree_with_the_index_hold_up_no_others() {
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(claim(&store).await, ["d"]);
     let minute = Duration::from_secs(60);
-    let bounds = Bounds { now: Stamp::from_millis(2_000), due: minute, lease: minute };
+    let bounds = Bounds { now: Stamp::from_millis(2_000), rest: minute, due: minute, lease: minute };
     assert_eq!(store.mend(&source(), &bounds).await.unwrap(), 2);
     assert_eq!(claim(&store).await, ["c", "b"]);
     let times = store.next(&[source()]).await.unwrap();

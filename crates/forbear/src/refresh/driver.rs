@@ -147,8 +147,12 @@ impl Driver {
         if !*mended {
             self.give_back(stop).await?;
             for (at, source) in shared.sources.iter().enumerate() {
-                let bounds =
-                    Bounds { now: clock::stamp(), due: source.furthest(), lease: shared.settings.lease };
+                let bounds = Bounds {
+                    now: clock::stamp(),
+                    rest: source.rest(),
+                    due: source.furthest(),
+                    lease: shared.settings.lease,
+                };
                 let mending = shared.store.mend(&source.name, &bounds);
                 match stop.answered_within(MENDS, mending).await {
                     Some(mended) => {

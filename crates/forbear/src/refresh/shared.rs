@@ -131,12 +131,17 @@ impl Known {
         Self { name, family: family.into(), settings, job, totals: Totals::default() }
     }
 
-    /// The furthest that a key of it is due ahead.
+    /// The furthest that a key of it is due ahead after it was done.
+    pub(super) fn rest(&self) -> Duration {
+        let Source { every, jitter, .. } = &self.settings;
+        every.saturating_add(every.mul_f64(*jitter))
+    }
+
+    /// The furthest that any key of it is due ahead.
     pub(super) fn furthest(&self) -> Duration {
-        let Source { every, jitter, backoff, .. } = &self.settings;
-        let rest = every.saturating_add(every.mul_f64(*jitter));
+        let backoff = self.settings.backoff;
         // The longest that a vendor's word is taken for, and what is added to that.
-        rest.max(backoff.1.saturating_mul(2)).max(Duration::from_secs(25 * 60 * 60))
+        self.rest().max(backoff.1.saturating_mul(2)).max(Duration::from_secs(25 * 60 * 60))
     }
 }
 

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use forbear::refresh::work::Phase;
+use forbear::refresh::WorkStore;
+use forbear::refresh::work::{DemandReason, Key, Phase, SourceName};
 use forbear_mock::{MockVendor, reply};
 
 use crate::support::*;
@@ -94,4 +95,21 @@ async fn a_shutdown_with_nothing_in_flight_ends_at_once() {
     running.stop().await;
     assert_eq!(start.elapsed(), std::time::Duration::ZERO);
     assert_eq!(Arc::strong_count(&world.store), 2, "the refresh's own and the test's");
+}
+
+/// The clock was ahead when they were written: they were due a day later, and were not refreshed until then.
+#[tokio::test(start_paused = true)]
+async fn keys_that_a_clock_ahead_has_written_are_due_within_their_interval() {
+    for ahead in [10 * HOUR, 1_000 * HOUR] {
+        let world = World::new(MockVendor::in_process().script(reply(200)));
+        let (source, reason) = (SourceName::new("quotes").unwrap(), DemandReason::new("demand").unwrap());
+        let keys = [Key::new("A").unwrap()];
+        let then = world.now().after(ahead);
+        world.store.demand(&source, &keys, &reason, then).await.unwrap();
+        let refresh = world.refresh(quotes());
+        let running = run(&refresh);
+        tokio::time::sleep(HOUR + MINUTE).await;
+        assert_eq!(world.shelf.len(), 1, "ahead by {ahead:?}");
+        running.stop().await;
+    }
 }

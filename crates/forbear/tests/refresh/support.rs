@@ -118,6 +118,12 @@ impl World {
         self.builder().source(shelved(source, &self.shelf)).build().unwrap()
     }
 
+    /// The wall clock, about: a test takes no time of it.
+    #[expect(clippy::disallowed_methods, reason = "what is stored is by the wall clock")]
+    pub(crate) fn now(&self) -> Stamp {
+        Stamp::of(std::time::SystemTime::now())
+    }
+
     pub(crate) async fn row(&self, key: &str) -> Option<Row> {
         let (source, key) = (SourceName::new("quotes").unwrap(), Key::new(key).unwrap());
         self.store.row(&source, &key).await.unwrap()

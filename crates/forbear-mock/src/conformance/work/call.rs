@@ -58,7 +58,8 @@ impl Call {
             }
             Self::Finish(source, runs) => store.finish(source, runs, now).await.map(Answer::Finished),
             Self::Mend(source, due, lease) => {
-                store.mend(source, &Bounds { now, due: *due, lease: *lease }).await.map(Answer::Mended)
+                let bounds = Bounds { now, rest: *due / 2, due: *due, lease: *lease };
+                store.mend(source, &bounds).await.map(Answer::Mended)
             }
         };
         answered.unwrap_or_else(|error| panic!("{self:?} is answered with an error: {error}"))

@@ -264,10 +264,12 @@ impl Reference {
         let mut mended = 0;
         for item in self.items.iter_mut().filter(|item| item.source == *source) {
             let mut wrong = false;
-            let furthest = now.after(due);
-            for stamp in [&mut item.due, &mut item.earliest] {
-                if *stamp > furthest {
-                    *stamp = furthest;
+            // One that is neither deferred nor failing rests for half as long at most.
+            let rested = now.after(due / 2);
+            let furthest = if (item.attempts, item.deferrals) == (0, 0) { rested } else { now.after(due) };
+            for (stamp, most) in [(&mut item.due, furthest), (&mut item.earliest, rested)] {
+                if *stamp > most {
+                    *stamp = most;
                     wrong = true;
                 }
             }

@@ -80,7 +80,8 @@ pub async fn times_far_ahead_are_mended(store: Store) {
     let _ = demand(&store, &quotes, &["B"], far).await;
     let _ = claim(&store, &quotes, 1, &terms(at(0), 1)).await;
     let _ = store.extend(&quotes, &[forbear_core::store::Held { key: key("A"), token: Token(1) }], far).await;
-    let bounds = Bounds { now: at(1), due: Duration::from_secs(900), lease: LEASE };
+    let bounds =
+        Bounds { now: at(1), rest: Duration::from_secs(900), due: Duration::from_secs(90_000), lease: LEASE };
     assert_eq!(store.mend(&quotes, &bounds).await.expect("a mending"), 2);
     assert_eq!(store.mend(&quotes, &bounds).await.expect("a mending"), 0);
     assert_eq!(names(&claim(&store, &quotes, 9, &terms(at(31), 2)).await), ["C", "A"]);
