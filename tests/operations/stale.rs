@@ -1,10 +1,17 @@
 //! Stored answers, as an operator sees them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use forbear::stale::{Fallback, StalePolicy};
+use forbear::stale::{Fallback, PurgeResponses, StalePolicy};
 use forbear::{Families, Family, MemoryWorkStore, Refresh, Source, StaleLayer};
+use forbear_core::store::{
+    FoundResponses, KeptResponses, MemoryResponses, ResponseKey, ResponseSecret, ResponseStore, StoreFuture,
+    StoredResponse,
+};
+use forbear_core::work::Stamp;
 use forbear_mock::{MockVendor, reply};
 use forbear_tests::logs::Logs;
 use http::Request;
@@ -154,4 +161,96 @@ async fn a_demand_that_cannot_be_made_is_said_once_and_again_after_one_that_coul
         assert_eq!((event.field("source"), event.field("cause")), ("quotes", "key"));
     }
     assert_eq!(said.len(), 2);
+}
+
+/// A store that hangs until it is well, and then finds nothing but what nobody can have written.
+#[derive(Debug, Clone)]
+struct Hangs(MemoryResponses, Arc<AtomicBool>);
+
+impl Hangs {
+    fn once_well<'a, T: Send + 'a>(&self, answer: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
+        if self.1.load(Ordering::Relaxed) { answer } else { Box::pin(std::future::pending()) }
+    }
+}
+
+impl ResponseStore for Hangs {
+    fn name(&self) -> &'static str {
+        "hangs"
+    }
+
+    fn secret(&self) -> ResponseSecret {
+        self.0.secret()
+    }
+
+    fn find(&self, _: ResponseKey, _: Stamp) -> StoreFuture<'_, FoundResponses> {
+        let found = FoundResponses { dropped: 2, ..FoundResponses::default() };
+        self.once_well(Box::pin(async { Ok(found) }))
+    }
+
+    fn put(&self, responses: Vec<StoredResponse>, now: Stamp) -> StoreFuture<'_, ()> {
+        self.once_well(self.0.put(responses, now))
+    }
+
+    fn remove(&self, keys: Vec<ResponseKey>) -> StoreFuture<'_, ()> {
+        self.once_well(self.0.remove(keys))
+    }
+
+    fn purge(&self, what: PurgeResponses) -> StoreFuture<'_, u64> {
+        self.once_well(self.0.purge(what))
+    }
+
+    fn kept(&self) -> StoreFuture<'_, KeptResponses> {
+        self.once_well(self.0.kept())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_happens_to_a_store_of_answers_is_told_as_documented_and_once() {
+    let large = "x".repeat(1_000_000);
+    let mock = MockVendor::in_process().script(reply(200).header("cache-control", "max-age=60").body(large));
+    let logs = Logs::catch();
+    let store = Hangs(MemoryResponses::new(64 << 20), Arc::default());
+    let stale = StaleLayer::memory(64 << 20).store(store.clone());
+    let families = Families::builder().build().unwrap();
+    let service = forbear::stack(&families).stale(stale).service(mock.service());
+    let read = async |number: u32| {
+        let url = format!("http://quotes.test/{number}");
+        service.send(get(&url)).await.unwrap().into_body().collect().await.unwrap();
+    };
+    for number in 0..20 {
+        read(number).await;
+    }
+    tokio::time::sleep(60 * SECOND).await;
+    store.1.store(true, Ordering::Relaxed);
+    tokio::time::sleep(60 * SECOND).await;
+    service.stored().await.unwrap();
+    read(20).await;
+    let line =
+        |message: &str, level: &str, fields: &[&str]| format!("{level} {message}: {}", fields.join(", "));
+    let mut told: Vec<_> = logs
+        .all()
+        .iter()
+        .map(|event| {
+            assert_eq!(event.field("store"), "hangs");
+            let mut fields: Vec<_> =
+                event.declared.iter().copied().filter(|name| *name != "message").collect();
+            fields.sort_unstable();
+            line(event.field("message"), event.level.as_str(), &fields)
+        })
+        .collect();
+    let rows = table_of(include_str!("../../docs/stale.md"), "event");
+    let documented = rows
+        .iter()
+        .filter(|row| listed(&row[3]).contains(&"store"))
+        .map(|row| line(&row[0], &row[1], &listed(&row[3])));
+    // Reading and writing are told of each by itself.
+    let mut documented: Vec<_> = documented
+        .flat_map(|line| {
+            let times = if line.contains("doing") { 2 } else { 1 };
+            std::iter::repeat_n(line, times)
+        })
+        .collect();
+    told.sort_unstable();
+    documented.sort_unstable();
+    assert_eq!(told, documented);
 }

@@ -28,11 +28,11 @@
 //! | later: it cannot be written (full, locked, read-only) | [`StoreError`](forbear_core::store::StoreError): it is tried again, and what is known goes on |
 //!
 //! One thread of its own writes; all that is asked for while it writes goes into its next transaction. Its queue is bounded, and who asks
-//! for more waits. It takes up to 8 MiB of memory for pages, and the file `-wal` may have 16 MiB and more while much is written. Several processes may share one file. What it answers is durable: with the default
+//! for more waits. A second one begins with the first look for a [response](forbear_core::store::ResponseStore), and waits for no write. They take up to 10 MiB of memory for pages, and the file `-wal` may have 16 MiB and more while much is written. Several processes may share one file. What it answers is durable: with the default
 //! [`Durability::Full`] also where the machine loses power.
 //!
 //! What came in as a secret is in the file as a keyed hash alone; the key is in the file too. Names of families, hosts and what
-//! health shows of a signal are readable, and so are the keys of refresh work.
+//! health shows of a signal are readable, and so are the keys of refresh work, and the fields and bodies of answers.
 
 mod aside;
 mod cooldowns;

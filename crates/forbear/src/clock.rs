@@ -92,15 +92,21 @@ pub(crate) fn wall() -> SystemTime {
 
 /// Now, by the wall clock, for what outlives the process. As far ahead of it as tokio's clock is of the monotonic one, which
 /// is where a test has paused that.
-#[cfg(feature = "refresh")]
+#[cfg(any(feature = "refresh", feature = "stale"))]
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
-pub(crate) fn stamp() -> Stamp {
+pub(crate) fn outliving() -> SystemTime {
     let (steady, ours, wall) = (std::time::Instant::now(), Instant::now().into_std(), wall());
     let moved = match ours.checked_duration_since(steady) {
         Some(ahead) => wall.checked_add(ahead),
         None => wall.checked_sub(steady.saturating_duration_since(ours)),
     };
-    Stamp::of(moved.unwrap_or(wall))
+    moved.unwrap_or(wall)
+}
+
+/// The same as a store counts.
+#[cfg(feature = "refresh")]
+pub(crate) fn stamp() -> Stamp {
+    Stamp::of(outliving())
 }
 
 #[cfg(test)]

@@ -91,6 +91,12 @@ impl StaleCounts {
     #[must_use]
     pub fn stored(self: &Arc<Self>, bytes: u64) -> Stored {
         one(&self.stored);
+        self.held(bytes)
+    }
+
+    /// The same of one that was stored before, and is in memory again.
+    #[must_use]
+    pub fn held(self: &Arc<Self>, bytes: u64) -> Stored {
         one(&self.entries);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Stored { counts: Arc::clone(self), bytes }

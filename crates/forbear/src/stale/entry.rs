@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use forbear_core::stale::{StaleCounts, Stored};
+use forbear_core::store::StoredResponse;
 use forbear_core::time::Monotonic;
 use http::header::{AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, HOST, PRAGMA, VARY};
 use http::request::Parts;
@@ -12,17 +13,19 @@ use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 
 use super::directives::Directives;
 use super::headers::{date, judged, refresh, tame_age, without_hops};
+use super::key::{Key, Keys, host_of};
 use super::policy::Caching;
 use crate::clock;
 
+/// So much of its age is lost where a store counts in milliseconds.
+const LATER: Duration = Duration::from_millis(1);
 /// What an entry costs in memory beside its body and its fields.
 const OVERHEAD: usize = 1024;
 
 /// One stored response.
 pub(super) struct Entry {
     uri: Uri,
-    /// Of the request that it answers: the fields that select it.
-    asked: HeaderMap,
+    selected: Selected,
     vary: Box<[HeaderName]>,
     status: StatusCode,
     headers: HeaderMap,
@@ -37,6 +40,13 @@ pub(super) struct Entry {
     rests: AtomicU64,
     /// Counts it as stored, once it is.
     stored: OnceLock<Stored>,
+}
+
+/// Of the request that it answers: the fields that select it.
+enum Selected {
+    Fields(HeaderMap),
+    /// Their keyed hash alone, where it comes from a store, and the host, which its key has too.
+    Hashed(Keys, u128, Arc<str>),
 }
 
 /// What may be done with a stored response.
@@ -71,15 +81,18 @@ impl Entry {
         tame_age(&mut headers);
         let said = Directives::of(&headers, caching.shared);
         let forced = said.no_store && caching.no_store;
-        let judged = if forced { without_directives(&headers) } else { judged(&headers) };
-        let asked = parts(&asked.uri, selecting(&asked.headers, &vary));
+        let mut judged = if forced { without_directives(&headers) } else { judged(&headers) };
+        // Whether it was selected is found out here.
+        judged.remove(VARY);
+        let selected = Selected::Fields(selecting(&asked.headers, &vary));
+        let asked = parts(&asked.uri, deciding(&asked.headers));
         let options = CacheOptions { shared: caching.shared, ..CacheOptions::default() };
         let response = response(status, judged);
         let policy = CachePolicy::new_options(&asked, &response, at, options);
         policy.is_storable().then(|| Self {
             lifetime: if forced { Duration::ZERO } else { policy.time_to_live(at) },
             uri: asked.uri,
-            asked: asked.headers,
+            selected,
             vary,
             status,
             headers,
@@ -113,16 +126,75 @@ impl Entry {
         Some(Self { body: self.body.clone(), ..Self::of(&answer, caching)? })
     }
 
+    /// This entry on its way to a store, and when it was received.
+    pub(super) fn to_store(
+        &self,
+        key: Key,
+        keys: &Keys,
+        family: Option<&Arc<str>>,
+    ) -> (StoredResponse, SystemTime) {
+        let variant = match &self.selected {
+            Selected::Fields(fields) => keys.variant(&self.vary, fields),
+            Selected::Hashed(_, hash, _) => *hash,
+        };
+        let response = StoredResponse {
+            key,
+            variant,
+            host: self.host(),
+            family: family.cloned(),
+            status: self.status,
+            fields: self.headers.clone(),
+            body: self.body.clone(),
+            age: Duration::ZERO,
+        };
+        (response, self.at)
+    }
+
+    /// What a store had for a request, by the clock of now; `None` where it may not be stored (any more).
+    pub(super) fn from_store(
+        found: StoredResponse,
+        asked: &Parts,
+        keys: Keys,
+        now: SystemTime,
+        caching: Caching,
+    ) -> Option<Self> {
+        let asked = parts(&asked.uri, deciding(&asked.headers));
+        let at = now.checked_sub(found.age)?.checked_sub(LATER)?;
+        let answer = Answer { asked: &asked, status: found.status, headers: &found.fields, at };
+        let made = Self::of(&answer, caching)?;
+        let selected = Selected::Hashed(keys, found.variant, found.host);
+        Some(Self { selected, body: found.body, ..made })
+    }
+
     /// Whether it answers a request for `uri` with these fields.
     pub(super) fn matches(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         self.uri == *uri
-            && (uri.authority().is_some() || self.asked.get(HOST) == headers.get(HOST))
-            && self.vary.iter().all(|name| self.asked.get_all(name) == headers.get_all(name))
+            && match &self.selected {
+                Selected::Fields(asked) => {
+                    (uri.authority().is_some() || asked.get(HOST) == headers.get(HOST))
+                        && self.vary.iter().all(|name| asked.get_all(name) == headers.get_all(name))
+                }
+                Selected::Hashed(keys, hash, _) => keys.variant(&self.vary, headers) == *hash,
+            }
     }
 
     /// Whether the two would answer the same requests.
     pub(super) fn is_same_variant(&self, other: &Self) -> bool {
-        self.matches(&other.uri, &other.asked) || other.matches(&self.uri, &self.asked)
+        self.answers(other) || other.answers(self)
+    }
+
+    /// Whether it would answer the request that another one answered.
+    fn answers(&self, other: &Self) -> bool {
+        match (&self.selected, &other.selected) {
+            (_, Selected::Fields(asked)) => self.matches(&other.uri, asked),
+            (Selected::Hashed(_, mine, _), Selected::Hashed(_, theirs, _)) => {
+                self.vary.is_empty() || (self.vary == other.vary && mine == theirs)
+            }
+            (Selected::Fields(asked), Selected::Hashed(keys, theirs, _)) => {
+                self.vary.is_empty()
+                    || (self.vary == other.vary && keys.variant(&self.vary, asked) == *theirs)
+            }
+        }
     }
 
     /// What may be done with it for a request that it [matches](Entry::matches).
@@ -152,7 +224,7 @@ impl Entry {
 
     /// The fields of a request that the library decides by.
     fn seen(&self, headers: &HeaderMap) -> HeaderMap {
-        let mut seen = selecting(headers, &self.vary);
+        let mut seen = deciding(headers);
         for value in headers.get_all(CACHE_CONTROL) {
             seen.append(CACHE_CONTROL, value.clone());
         }
@@ -193,6 +265,19 @@ impl Entry {
     /// Counts it as stored from now on, for as long as anybody holds it.
     pub(super) fn count(&self, counts: &Arc<StaleCounts>) {
         self.stored.get_or_init(|| counts.stored(self.weight() as u64));
+    }
+
+    /// The same of one that comes back from a store: it is not stored once more.
+    pub(super) fn count_again(&self, counts: &Arc<StaleCounts>) {
+        self.stored.get_or_init(|| counts.held(self.weight() as u64));
+    }
+
+    /// The host that gave it, in lower case, without its port.
+    pub(super) fn host(&self) -> Arc<str> {
+        match &self.selected {
+            Selected::Fields(fields) => host_of(&self.uri, fields),
+            Selected::Hashed(_, _, host) => Arc::clone(host),
+        }
     }
 
     /// Whether its vendor forbids to store it.
@@ -248,7 +333,8 @@ impl Entry {
             headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 64).sum()
         };
         // The library keeps the fields once more.
-        let fields = 2 * (fields(&self.headers) + fields(&self.asked));
+        let asked = if let Selected::Fields(asked) = &self.selected { fields(asked) } else { 0 };
+        let fields = 2 * fields(&self.headers) + asked;
         self.body.len() + fields + self.uri.path().len() + OVERHEAD
     }
 }
@@ -274,10 +360,12 @@ fn vary(headers: &HeaderMap) -> Option<Box<[HeaderName]>> {
             names.push(name.parse().ok()?);
         }
     }
+    names.sort_unstable_by(|one: &HeaderName, other| one.as_str().cmp(other.as_str()));
+    names.dedup();
     Some(names.into())
 }
 
-/// Of a request: the fields that select a response, and that there are credentials, where nobody selects by them.
+/// Of a request: the fields that select a response.
 fn selecting(headers: &HeaderMap, vary: &[HeaderName]) -> HeaderMap {
     let mut kept = HeaderMap::new();
     for name in vary.iter().filter(|name| **name != CACHE_CONTROL).chain([&HOST]) {
@@ -287,7 +375,16 @@ fn selecting(headers: &HeaderMap, vary: &[HeaderName]) -> HeaderMap {
             }
         }
     }
-    if headers.contains_key(AUTHORIZATION) && !kept.contains_key(AUTHORIZATION) {
+    kept
+}
+
+/// Of a request: what the library decides by, and that there are credentials, but not which.
+fn deciding(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = HeaderMap::new();
+    if let Some(host) = headers.get(HOST) {
+        kept.insert(HOST, host.clone());
+    }
+    if headers.contains_key(AUTHORIZATION) {
         kept.insert(AUTHORIZATION, HeaderValue::from_static("-"));
     }
     kept

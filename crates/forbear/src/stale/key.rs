@@ -1,30 +1,49 @@
 //! Under what an answer is stored. Never the same for two hosts, schemes or credentials.
 
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::borrow::Cow;
 
+use forbear_core::store::ResponseSecret;
 use http::header::{AUTHORIZATION, COOKIE, HOST, PROXY_AUTHORIZATION};
 use http::request::Parts;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, HeaderName, Uri};
 
 use crate::Partition;
 
-/// What a request asks for, as whom. A keyed hash, drawn anew for every process: who does not know the key cannot make two
-/// requests meet, and no credential is in it to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    what: u64,
-    /// Zero where the request has no credentials.
-    whose: u64,
-}
+/// What a request asks for, as whom.
+pub(super) use forbear_core::store::ResponseKey as Key;
 
-/// Hashes keys.
-#[derive(Debug, Default)]
-pub(super) struct Keys(RandomState);
+/// Fields that say who asks: those of HTTP, and what vendors call their keys.
+const CREDENTIALS: [HeaderName; 16] = [
+    AUTHORIZATION,
+    PROXY_AUTHORIZATION,
+    COOKIE,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("api-key"),
+    HeaderName::from_static("apikey"),
+    HeaderName::from_static("x-api-token"),
+    HeaderName::from_static("x-auth-token"),
+    HeaderName::from_static("x-access-token"),
+    HeaderName::from_static("x-goog-api-key"),
+    HeaderName::from_static("x-rapidapi-key"),
+    HeaderName::from_static("x-subscription-token"),
+    HeaderName::from_static("x-shopify-access-token"),
+    HeaderName::from_static("ocp-apim-subscription-key"),
+    HeaderName::from_static("private-token"),
+    HeaderName::from_static("x-amz-security-token"),
+];
+
+/// Hashes keys: by a secret, so that who does not know it can make no two requests meet, and no credential is in a key to be read. That of a
+/// store stays the same in the next process.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Keys(ResponseSecret);
 
 impl Keys {
+    pub(super) const fn new(secret: ResponseSecret) -> Self {
+        Self(secret)
+    }
+
     pub(super) fn of(&self, head: &Parts) -> Key {
-        let whose = self.whose(head);
-        Key { what: self.what(&head.uri, &head.headers), whose }
+        Key { what: self.what(&head.uri, &head.headers), whose: self.whose(head) }
     }
 
     /// The same caller's key of another URL.
@@ -32,36 +51,75 @@ impl Keys {
         Key { what: self.what(uri, headers), ..key }
     }
 
-    fn what(&self, uri: &Uri, headers: &HeaderMap) -> u64 {
-        let mut hasher = self.0.build_hasher();
-        uri.scheme_str().hash(&mut hasher);
-        let authority = uri.authority().map(http::uri::Authority::as_str);
-        let host =
-            authority.map(str::as_bytes).or_else(|| headers.get(HOST).map(http::HeaderValue::as_bytes));
-        for byte in host.unwrap_or_default() {
-            hasher.write_u8(byte.to_ascii_lowercase());
-        }
-        hasher.write_u8(b'/');
-        uri.path().hash(&mut hasher);
-        uri.query().hash(&mut hasher);
-        hasher.finish()
-    }
-
-    fn whose(&self, head: &Parts) -> u64 {
-        let partition = head.extensions.get::<Partition>();
-        let names = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE];
-        if partition.is_none() && !names.iter().any(|name| head.headers.contains_key(name)) {
+    /// The request fields that select a response, with their values; zero where none does.
+    pub(super) fn variant(&self, vary: &[HeaderName], headers: &HeaderMap) -> u128 {
+        if vary.is_empty() {
             return 0;
         }
-        let mut hasher = self.0.build_hasher();
-        partition.hash(&mut hasher);
-        for name in &names {
-            for value in head.headers.get_all(name) {
-                (name.as_str(), value.as_bytes()).hash(&mut hasher);
+        let mut hash = self.0.hash(b'v');
+        for name in vary {
+            let _ = hash.part(name.as_str().as_bytes());
+            for value in headers.get_all(name) {
+                let _ = hash.part(value.as_bytes());
             }
         }
-        hasher.finish().max(1)
+        hash.finish()
     }
+
+    fn what(&self, uri: &Uri, headers: &HeaderMap) -> u128 {
+        let (_, host) = authority(uri, headers);
+        let mut hash = self.0.hash(b'u');
+        let _ = hash.part(uri.scheme_str().unwrap_or_default().as_bytes()).part(&lower(host));
+        let _ = hash.part(uri.path().as_bytes());
+        if let Some(query) = uri.query() {
+            let _ = hash.part(query.as_bytes());
+        }
+        hash.finish()
+    }
+
+    fn whose(&self, head: &Parts) -> u128 {
+        let partition = head.extensions.get::<Partition>();
+        let (user, _) = authority(&head.uri, &head.headers);
+        let has = head.headers.keys().any(|name| CREDENTIALS.contains(name));
+        if partition.is_none() && user.is_empty() && !has {
+            return 0;
+        }
+        let mut hash = self.0.hash(b'c');
+        let _ = hash.part(&partition.map_or(0, |partition| partition.to_stored()).to_le_bytes()).part(user);
+        for name in &CREDENTIALS {
+            for value in head.headers.get_all(name) {
+                let _ = hash.part(name.as_str().as_bytes()).part(value.as_bytes());
+            }
+        }
+        hash.finish()
+    }
+}
+
+/// Who asks by the URL, and which host and port; that of the field `Host` where the URL has none.
+fn authority<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> (&'a [u8], &'a [u8]) {
+    let Some(authority) = uri.authority() else {
+        return (b"", headers.get(HOST).map(http::HeaderValue::as_bytes).unwrap_or_default());
+    };
+    match authority.as_str().rsplit_once('@') {
+        Some((user, host)) => (user.as_bytes(), host.as_bytes()),
+        None => (b"", authority.as_str().as_bytes()),
+    }
+}
+
+fn lower(host: &[u8]) -> Cow<'_, [u8]> {
+    match host.iter().any(u8::is_ascii_uppercase) {
+        true => host.to_ascii_lowercase().into(),
+        false => host.into(),
+    }
+}
+
+/// The host of a request in lower case, without its port: what an operator may purge by.
+pub(super) fn host_of(uri: &Uri, headers: &HeaderMap) -> std::sync::Arc<str> {
+    let (_, host) = authority(uri, headers);
+    let host = String::from_utf8_lossy(host).to_ascii_lowercase();
+    // An address of IPv6 stands in brackets.
+    let end = host.rfind(':').filter(|colon| host.rfind(']').is_none_or(|bracket| bracket < *colon));
+    host[..end.unwrap_or(host.len())].into()
 }
 
 #[cfg(test)]
@@ -78,26 +136,67 @@ mod tests {
 
     #[test]
     fn hosts_schemes_queries_and_credentials_are_apart() {
-        let keys = Keys::default();
+        let keys = Keys::new(ResponseSecret::random());
         let mut with_partition = head("https://a.example/x", &[]);
         with_partition.extensions.insert(Partition::of("k"));
-        let all = [
+        let mut all = vec![
             head("https://a.example/x", &[]),
             head("http://a.example/x", &[]),
             head("https://b.example/x", &[]),
+            head("https://a.example:8443/x", &[]),
             head("https://a.example/x?y", &[]),
+            head("https://a.example/x?", &[]),
             head("https://a.example/X", &[]),
+            head("https://user:one@a.example/x", &[]),
+            head("https://user:One@a.example/x", &[]),
             head("https://a.example/x", &[("authorization", "Bearer 1")]),
-            head("https://a.example/x", &[("authorization", "Bearer 2")]),
-            head("https://a.example/x", &[("proxy-authorization", "Bearer 2")]),
-            head("https://a.example/x", &[("cookie", "Bearer 2")]),
+            head("https://a.example/x", &[("cookie", "a"), ("authorization", "Bearer 1")]),
+            head("https://a.example/x", &[("cookie", "a"), ("cookie", "b")]),
             head("/x", &[("host", "a.example")]),
             head("/x", &[("host", "b.example")]),
             with_partition,
         ];
+        for name in &CREDENTIALS {
+            all.push(head("https://a.example/x", &[(name.as_str(), "Bearer 2")]));
+        }
         let found: std::collections::HashSet<_> = all.iter().map(|head| keys.of(head)).collect();
         assert_eq!(found.len(), all.len());
         let upper = head("https://A.example/x", &[("accept", "text/html")]);
         assert_eq!(keys.of(&upper), keys.of(&all[0]));
+        let turned = [("authorization", "Bearer 1"), ("accept", "*/*"), ("cookie", "a")]
+            .map(|(name, value)| (name, value));
+        assert_eq!(keys.of(&head("https://a.example/x", &turned)), keys.of(&all[10]));
+    }
+
+    #[test]
+    fn variants_are_apart_by_what_selects_them() {
+        let keys = Keys::new(ResponseSecret::random());
+        let vary = [http::header::ACCEPT, http::header::ACCEPT_LANGUAGE];
+        let of = |headers: &[(&str, &str)]| keys.variant(&vary, &head("/", headers).headers);
+        let all = [
+            of(&[]),
+            of(&[("accept", "a")]),
+            of(&[("accept-language", "a")]),
+            of(&[("accept", "a"), ("accept", "b")]),
+            of(&[("accept", "a"), ("accept-language", "b")]),
+        ];
+        let found: std::collections::HashSet<_> = all.iter().collect();
+        assert_eq!(found.len(), all.len());
+        assert_eq!(of(&[("accept", "a"), ("x-other", "1")]), all[1]);
+        assert_eq!(keys.variant(&[], &head("/", &[("accept", "a")]).headers), 0);
+    }
+
+    #[test]
+    fn a_host_is_told_without_its_port_and_without_who_asks() {
+        for (uri, host) in [
+            ("https://u:p@A.example:8443/x", "a.example"),
+            ("http://[2001:DB8::1]/", "[2001:db8::1]"),
+            ("http://[::1]:80/", "[::1]"),
+            ("http://a.example/", "a.example"),
+        ] {
+            assert_eq!(&*host_of(&uri.parse().unwrap(), &HeaderMap::new()), host);
+        }
+        let asked = head("/x", &[("host", "B.example:80")]);
+        assert_eq!(&*host_of(&asked.uri, &asked.headers), "b.example");
     }
 }

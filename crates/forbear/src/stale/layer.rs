@@ -2,14 +2,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forbear_core::stale::StalePolicy;
+use forbear_core::store::{ResponseSecret, ResponseStore};
 use tower_layer::Layer;
 
+use super::durable::Durable;
 use super::flight::Flights;
 use super::key::Keys;
 use super::service::StaleService;
 use super::shared::Shared;
 use super::store::Store;
-use crate::{Families, clock};
+use super::wall::Wall;
+use crate::Families;
 
 /// Serves a good old answer rather than none. See the [module](super).
 #[derive(Debug, Clone)]
@@ -21,6 +24,7 @@ pub struct StaleLayer {
     is_shared: bool,
     max_entry: usize,
     budget: Option<Duration>,
+    store: Option<Arc<dyn ResponseStore>>,
 }
 
 impl StaleLayer {
@@ -33,6 +37,7 @@ impl StaleLayer {
             is_shared: false,
             max_entry: 1024 * 1024,
             budget: None,
+            store: None,
         }
     }
 
@@ -75,22 +80,40 @@ impl StaleLayer {
         self
     }
 
+    /// Keeps answers in this store too, so that the next process has them, and what memory has no room for (none). Memory is looked at first. What it does not
+    /// have is read once for all who ask for it, in at most 50 ms; what is stored is written in the background, and no request waits for that.
+    /// A store that fails, or does not answer, is asked less and less often, and what is in memory is served on.
+    ///
+    /// What a vendor marks `no-store` is kept in memory alone, whatever the policy says.
+    ///
+    /// ```
+    /// use forbear::StaleLayer;
+    /// use forbear_core::store::MemoryResponses; // or `SqliteStore` of forbear-sqlite
+    ///
+    /// let stale = StaleLayer::memory(64 << 20).store(MemoryResponses::new(1 << 30));
+    /// # let _ = stale;
+    /// ```
+    pub fn store(mut self, store: impl ResponseStore) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
     /// As a cache that several users share, such as a gateway's (RFC 9111): what is `private` is not stored, what was asked for with
     /// `Authorization` only where the vendor allows it, and `s-maxage` holds. Even so nobody is served what was given to other credentials.
-    pub const fn shared(mut self) -> Self {
+    pub fn shared(mut self) -> Self {
         self.is_shared = true;
         self
     }
 
     /// Of a body larger than this nothing is stored (1 MiB).
-    pub const fn max_entry(mut self, bytes: usize) -> Self {
+    pub fn max_entry(mut self, bytes: usize) -> Self {
         self.max_entry = bytes;
         self
     }
 
     /// The longest that a caller waits for an answer, its own or one that somebody else has asked for (its budget alone). `forbear::stack` sets it
     /// to the stack's.
-    pub const fn budget(mut self, total: Duration) -> Self {
+    pub fn budget(mut self, total: Duration) -> Self {
         self.budget = Some(total);
         self
     }
@@ -99,20 +122,23 @@ impl StaleLayer {
 impl<S> Layer<S> for StaleLayer {
     type Service = StaleService<S>;
 
-    /// Each service made has a store of its own, which its clones share.
+    /// Each service made has a memory of its own, which its clones share; a store is the same for all.
     fn layer(&self, inner: S) -> StaleService<S> {
+        let wall = Wall::new();
+        let durable = self.store.as_ref().map(|store| Durable::new(Arc::clone(store), wall));
+        let secret = durable.as_ref().map_or_else(ResponseSecret::random, Durable::secret);
         StaleService::new(
             inner,
             Arc::new(Shared {
-                store: Store::memory(self.bytes),
+                store: Store::new(self.bytes, durable),
                 flights: Arc::new(Flights::default()),
-                keys: Keys::default(),
+                keys: Keys::new(secret),
                 policy: Arc::new(self.policy.clone()),
                 counts: Arc::default(),
                 is_shared: self.is_shared,
                 max_entry: self.max_entry,
                 budget: self.budget,
-                anchor: (clock::wall(), clock::now()),
+                wall,
             }),
             self.families.as_ref().map(|families| families.0.snapshot()),
         )

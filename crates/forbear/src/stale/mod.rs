@@ -22,7 +22,7 @@
 //!
 //! **What is never stored**: answers to other methods than GET, with `no-store` (but see [`StalePolicy::store_no_store`]), with `Vary: *`, of a part of a
 //! resource, signals, faults of the vendor, and what is larger than [`StaleLayer::max_entry`]. Nothing is served across credentials
-//! (`Authorization`, `Proxy-Authorization`, `Cookie`, [`Partition`](crate::Partition)), hosts, schemes, or what `Vary` names.
+//! (`Authorization`, `Proxy-Authorization`, `Cookie`, `X-Api-Key` and its like, [`Partition`](crate::Partition)), hosts, schemes, or what `Vary` names.
 //!
 //! **Place in the order.** The outermost, around [`BudgetLayer`](crate::BudgetLayer): what is served from memory spends no budget.
 //!
@@ -38,6 +38,8 @@
 //! # let _ = vendor;
 //! ```
 //!
+//! **The next process** has what is stored where there is a [store](StaleLayer::store) behind memory.
+//!
 //! **Cancellation.** An attempt is a task of its own. Whoever began it may go: it is given up once nobody waits for it. **Memory.** Bounded by
 //! bytes; an answer on its way to the store takes at most [`StaleLayer::max_entry`].
 
@@ -46,6 +48,7 @@ mod body;
 #[cfg(feature = "refresh")]
 mod demand;
 mod directives;
+mod durable;
 mod entry;
 mod fetch;
 mod fill;
@@ -55,6 +58,7 @@ mod headers;
 mod inner;
 mod key;
 mod layer;
+mod memory;
 mod oneshot;
 mod plain;
 mod policy;
@@ -63,6 +67,7 @@ mod service;
 mod shared;
 mod store;
 mod tee;
+mod wall;
 mod worse;
 
 pub use body::StaleBody;
@@ -70,6 +75,7 @@ pub use body::StaleBody;
 pub use demand::DemandService;
 pub use fill::FillService;
 pub use forbear_core::stale::{Because, Fallback, Served, StalePolicy};
+pub use forbear_core::store::PurgeResponses;
 pub use future::StaleFuture;
 pub use layer::StaleLayer;
 pub use service::StaleService;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use forbear_core::families::Snapshot;
 use forbear_core::stale::{Because, Served};
+use forbear_core::store::{PurgeResponses, StoreError};
 use http::header::{
     CONTENT_LOCATION, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LOCATION,
     RANGE, UPGRADE,
@@ -88,10 +89,40 @@ impl<S> StaleService<S> {
         self.clone().call(request).await
     }
 
-    /// How many bytes are stored, about.
+    /// How many bytes are stored in memory, about.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.shared.store.size().0
+    }
+
+    /// Returns once all answers that were stored until now are in the [store](super::StaleLayer::store) too; at once where there is none. Without this
+    /// what was stored last may be lost to it when the process ends, and is asked for anew.
+    ///
+    /// # Errors
+    /// Where it could not be written; it is tried again, less and less often.
+    pub async fn stored(&self) -> Result<(), StoreError> {
+        self.shared.store.written().await
+    }
+
+    /// Forgets what is stored of a host, a family, or everything: in memory now, and in the [store](super::StaleLayer::store) once it returns. How many answers
+    /// there were, in the store where there is one. What is on its way from the vendor meanwhile is stored all the same.
+    ///
+    /// ```
+    /// # async fn run<S>(vendor: forbear::StaleService<S>) -> Result<(), forbear::StoreError> {
+    /// use forbear::stale::PurgeResponses;
+    ///
+    /// let gone = vendor.purge(PurgeResponses::Host("query1.example.com".into())).await?;
+    /// # let _ = gone;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Where some may be in the store still.
+    ///
+    /// **Cancellation.** It goes on in the background.
+    pub async fn purge(&self, what: PurgeResponses) -> Result<u64, StoreError> {
+        self.shared.store.purge(what).await
     }
 }
 
@@ -121,12 +152,35 @@ where
         }
         let (head, body) = request.into_parts();
         let key = self.shared.keys.of(&head);
-        let entry = self.shared.find(key, &head.uri, &head.headers);
-        self.decide(head, body, key, entry, None)
+        self.look_up(head, body, key, None)
     }
 }
 
 impl<S> StaleService<S> {
+    /// Looks into memory, and where nothing is there into the store behind it.
+    fn look_up<B>(
+        &mut self,
+        head: Parts,
+        body: B,
+        key: Key,
+        wanted: Option<Wanted>,
+    ) -> StaleFuture<S, B, S::Body>
+    where
+        S: Inner<B>,
+        B: Body + Send + 'static,
+    {
+        let entry = self.shared.find(key, &head.uri, &head.headers);
+        if entry.is_some() || !self.shared.store.may_have(key) || self.shared.flights.has(key) {
+            return self.decide(head, body, key, entry, wanted.as_ref());
+        }
+        let whose = WhoseRef::of(self.families.as_mut(), &self.shared, &head).owned();
+        let mut service = self.clone();
+        StaleFuture::asks(async move {
+            let entry = service.shared.read(key, &head, &whose).await;
+            service.decide(head, body, key, entry, wanted.as_ref()).await
+        })
+    }
+
     /// What becomes of a request for which this is stored; `wanted` where it is answered from what is stored alone.
     fn decide<B>(
         &mut self,
@@ -219,8 +273,7 @@ impl<S> StaleService<S> {
         let (head, body) = request.into_parts();
         let wanted = demands.wanted(&head);
         let key = self.shared.keys.of(&head);
-        let entry = self.shared.find(key, &head.uri, &head.headers);
-        self.decide(head, body, key, entry, wanted.as_ref())
+        self.look_up(head, body, key, wanted)
     }
 
     /// Fetches it anew, whatever is stored, and stores what comes.

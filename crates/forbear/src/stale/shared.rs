@@ -12,7 +12,9 @@ use super::entry::Entry;
 use super::flight::Flights;
 use super::key::{Key, Keys};
 use super::policy::{Caching, Whose};
-use super::store::Store;
+use super::store::{Reading, Store};
+use super::wall::Wall;
+use crate::budget::effective;
 use crate::clock;
 
 /// An attempt for which nobody waits any more takes no longer, where there is no budget.
@@ -20,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) store: Store,
+    pub(super) store: Arc<Store>,
     pub(super) flights: Arc<Flights>,
     pub(super) keys: Keys,
     /// What holds for all that have no policy of their own.
@@ -33,17 +35,12 @@ pub(super) struct Shared {
     pub(super) max_entry: usize,
     /// The longest that anybody waits for an answer.
     pub(super) budget: Option<Duration>,
-    /// One moment by both clocks.
-    pub(super) anchor: (SystemTime, Monotonic),
+    pub(super) wall: Wall,
 }
 
 impl Shared {
-    /// The wall clock, never behind the monotonic one: a clock that was set back makes no answer younger, and a suspend makes
-    /// it older.
     pub(super) fn wall(&self) -> SystemTime {
-        let (wall, monotonic) = self.anchor;
-        let counted = wall.checked_add(clock::now().since(monotonic)).unwrap_or(wall);
-        counted.max(clock::wall())
+        self.wall.now()
     }
 
     pub(super) fn caching(&self, policy: &StalePolicy) -> Caching {
@@ -56,7 +53,21 @@ impl Shared {
 
     pub(super) fn put(&self, asked: &Parts, whose: &Whose, entry: &Arc<Entry>) {
         entry.count(&whose.counts);
-        self.store.put(self.keys.of(asked), entry);
+        self.store.put(self.keys.of(asked), &self.keys, whose.name.as_ref(), entry);
+    }
+
+    /// What the store behind memory has for this request, at most 50 ms later, or when the caller's budget ends.
+    pub(super) async fn read(&self, key: Key, asked: &Parts, whose: &Whose) -> Option<Arc<Entry>> {
+        let caching = self.caching(&whose.policy);
+        let reading = Reading { key, asked, caching, now: self.wall(), counts: &whose.counts };
+        let found = self.store.read(reading, self.keys);
+        let found = match effective(&asked.extensions).deadline() {
+            Some(deadline) => tokio::time::timeout_at(clock::to_instant(deadline), found).await.ok()?,
+            None => found.await,
+        };
+        let found = found.iter().find(|entry| entry.matches(&asked.uri, &asked.headers)).cloned();
+        // Whatever came meanwhile is newer.
+        self.find(key, &asked.uri, &asked.headers).or(found)
     }
 
     /// Until when an attempt goes on for which nobody waits.

@@ -8,9 +8,12 @@ mod families;
 mod never;
 #[cfg(feature = "refresh")]
 mod refresh;
+mod scripted;
 mod served;
 mod shared;
 mod stack;
+mod store;
+mod store_faults;
 mod vendor;
 mod warm;
 

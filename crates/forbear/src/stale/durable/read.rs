@@ -1,0 +1,173 @@
+//! Looks: one for all who ask for the same at once.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use forbear_core::stale::StaleCounts;
+use forbear_core::store::{FoundResponses, StoreError, StoredResponse};
+use forbear_core::work::Stamp;
+use http::request::Parts;
+use tokio::sync::watch;
+
+use super::queue::Change;
+use super::{Durable, bounded};
+use crate::stale::entry::Entry;
+use crate::stale::key::{Key, Keys};
+use crate::stale::memory::add;
+use crate::stale::policy::Caching;
+use crate::stale::store::{Reading, Store};
+
+/// Nobody waits longer for a store.
+const LONGEST: Duration = Duration::from_millis(50);
+
+/// What there is under a key, the newest first.
+pub(in crate::stale) type Found = Arc<[Arc<Entry>]>;
+
+/// A look that is under way.
+#[derive(Debug)]
+pub(super) struct Underway {
+    told: watch::Receiver<Option<Found>>,
+    /// What is read is forgotten meanwhile.
+    spoiled: bool,
+}
+
+impl Underway {
+    pub(super) fn spoil(&mut self) {
+        self.spoiled = true;
+    }
+}
+
+/// A look, in a task of its own: it ends whoever leaves.
+struct Look {
+    durable: Arc<Durable>,
+    into: Arc<Store>,
+    key: Key,
+    keys: Keys,
+    asked: Parts,
+    caching: Caching,
+    now: SystemTime,
+    counts: Arc<StaleCounts>,
+    pending: Option<Change>,
+    tell: watch::Sender<Option<Found>>,
+}
+
+impl Durable {
+    pub(in crate::stale) async fn read(
+        self: &Arc<Self>,
+        into: &Arc<Store>,
+        reading: Reading<'_>,
+        keys: Keys,
+    ) -> Found {
+        let mut told = self.look(into, &reading, keys);
+        let found = told.wait_for(Option::is_some).await;
+        found.ok().and_then(|found| found.clone()).unwrap_or_default()
+    }
+
+    fn look(
+        self: &Arc<Self>,
+        into: &Arc<Store>,
+        reading: &Reading<'_>,
+        keys: Keys,
+    ) -> watch::Receiver<Option<Found>> {
+        let Reading { key, asked, caching, now, counts } = *reading;
+        let mut state = self.lock();
+        if let Some(underway) = state.readings.get(&key) {
+            return underway.told.clone();
+        }
+        let (tell, told) = watch::channel(None);
+        let spoiled = state.purges > 0;
+        state.readings.insert(key, Underway { told: told.clone(), spoiled });
+        let pending = state.queue.pending(key);
+        drop(state);
+        let look = Look {
+            durable: Arc::clone(self),
+            into: Arc::clone(into),
+            key,
+            keys,
+            asked: asked.clone(),
+            caching,
+            now,
+            counts: Arc::clone(counts),
+            pending,
+            tell,
+        };
+        tokio::spawn(look.run());
+        told
+    }
+
+    async fn find(&self, key: Key, now: SystemTime) -> Result<FoundResponses, StoreError> {
+        let (store, name) = (Arc::clone(&self.store), self.store.name());
+        let found = async move { store.find(key, Stamp::of(now)).await };
+        let found = bounded(LONGEST, "find responses", found).await;
+        match &found {
+            Ok(found) => {
+                self.reads.worked(name);
+                if found.dropped > 0 {
+                    let rows = found.dropped;
+                    tracing::warn!(
+                        store = name,
+                        rows,
+                        "the store of answers held what nobody can have written; it is dropped"
+                    );
+                }
+            }
+            Err(error) => {
+                let _ = self.reads.failed(name, error);
+            }
+        }
+        found
+    }
+}
+
+impl Look {
+    async fn run(self) {
+        let found = self.durable.find(self.key, self.now).await;
+        let failed = found.is_err();
+        let Change { removed, puts } = self.pending.clone().unwrap_or_default();
+        let aged = |(response, at): (StoredResponse, SystemTime)| StoredResponse {
+            age: self.now.duration_since(at).unwrap_or_default(),
+            ..response
+        };
+        let mut rows: Vec<_> = puts.into_iter().rev().map(aged).collect();
+        if !removed {
+            rows.extend(found.unwrap_or_default().responses);
+        }
+        let family = rows.first().and_then(|row| row.family.clone());
+        let mut entries = Vec::new();
+        for row in rows {
+            let entry = Entry::from_store(row, &self.asked, self.keys, self.now, self.caching);
+            add(&mut entries, entry.map(Arc::new).as_slice());
+        }
+        let found: Found = entries.into();
+        self.end(failed, family.as_ref(), found);
+    }
+
+    /// Puts it into memory, unless it was forgotten meanwhile, and tells all who wait.
+    fn end(&self, failed: bool, family: Option<&Arc<str>>, mut found: Found) {
+        let mut state = self.durable.lock();
+        let spoiled = state.readings.remove(&self.key).is_some_and(|underway| underway.spoiled);
+        if spoiled {
+            found = Found::default();
+        } else if !found.is_empty() {
+            for entry in found.iter() {
+                entry.count_again(&self.counts);
+            }
+            self.into.fill(self.key, family, &found);
+        } else if !failed && state.queue.pending(self.key).is_none() {
+            self.durable.absent.insert(self.key, ());
+        }
+        drop(state);
+        self.tell.send_replace(Some(found));
+    }
+}
+
+impl Drop for Look {
+    /// Where it did not end, as where its runtime went.
+    fn drop(&mut self) {
+        let mut state = self.durable.lock();
+        let mine = |underway: &Underway| underway.told.same_channel(&self.tell.subscribe());
+        if state.readings.get(&self.key).is_some_and(mine) {
+            state.readings.remove(&self.key);
+        }
+    }
+}

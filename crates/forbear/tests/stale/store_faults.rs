@@ -1,0 +1,215 @@
+//! A store behind memory that fails, hangs, panics or is slow, and callers that go.
+
+use crate::scripted::{Mood, Scripted};
+use crate::store::process;
+use crate::vendor::{answer, ok};
+use crate::*;
+
+/// A store with an answer to `URL`, that is fresh for a minute.
+async fn filled() -> Scripted {
+    let store = Scripted::new();
+    let service = process(&Vendor::counting("max-age=60"), &store);
+    ask(&service, URL).await;
+    service.stored().await.unwrap();
+    store
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_who_ask_for_what_the_store_has_make_one_look_and_no_attempt() {
+    let store = filled().await;
+    let looked = store.finds();
+    store.is(Mood::Slow(20 * MS));
+    let vendor = Vendor::counting("max-age=60");
+    let service = process(&vendor, &store);
+    let asked: Vec<_> = (0..10_000)
+        .map(|_| {
+            let service = service.clone();
+            tokio::spawn(async move { ask(&service, URL).await })
+        })
+        .collect();
+    for one in asked {
+        assert_eq!(one.await.unwrap(), (Served::Fresh, "1".into()));
+    }
+    assert_eq!((store.finds() - looked, vendor.attempts()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_who_ask_for_what_the_store_has_not_make_one_look_and_one_attempt() {
+    let store = Scripted::new();
+    store.is(Mood::Slow(20 * MS));
+    let vendor = Vendor::counting("max-age=60");
+    vendor.takes(100 * MS);
+    let service = process(&vendor, &store);
+    let mut asked = Vec::new();
+    for number in 0..10_000 {
+        // Some come while it is read, some while it is asked for.
+        if number % 2_000 == 0 {
+            tokio::time::sleep(15 * MS).await;
+        }
+        let service = service.clone();
+        asked.push(tokio::spawn(async move { ask(&service, URL).await }));
+    }
+    for one in asked {
+        assert_eq!(one.await.unwrap(), (Served::Live, "1".into()));
+    }
+    assert_eq!((store.finds(), vendor.attempts()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_answer_costs_one_request_50_ms_and_the_next_nothing() {
+    let store = filled().await;
+    store.is(Mood::Hangs);
+    let vendor = Vendor::counting("max-age=60");
+    let service = process(&vendor, &store);
+    let begun = tokio::time::Instant::now();
+    assert_eq!(ask(&service, URL).await, (Served::Live, "1".into()));
+    assert_eq!(begun.elapsed(), 50 * MS);
+    for number in 0..100 {
+        ask(&service, &format!("{URL}?{number}")).await;
+    }
+    assert_eq!(begun.elapsed(), 50 * MS);
+    assert_eq!(ask(&service, URL).await, (Served::Fresh, "1".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_or_panics_fails_no_request_is_asked_less_and_less_and_used_when_it_is_well() {
+    for mood in [Mood::Fails, Mood::Panics, Mood::PanicsAtOnce] {
+        let store = filled().await;
+        let looked = store.finds();
+        store.is(mood);
+        let vendor = Vendor::counting("max-age=60");
+        let service = process(&vendor, &store);
+        for number in 0..1_000 {
+            let (served, _) = ask(&service, &format!("{URL}?{number}")).await;
+            assert_eq!(served, Served::Live, "{mood:?}");
+            tokio::time::sleep(100 * MS).await;
+        }
+        // 100 s: after 100, 200, 400 ms and so on, up to 30 s.
+        let looks = store.finds() - looked;
+        assert!((9..=12).contains(&looks), "{mood:?}: {looks}");
+        assert!(service.stored().await.is_err());
+        store.is(Mood::Well);
+        tokio::time::sleep(31 * SECOND).await;
+        vendor.now(|_| Ok(answer(503, &[], "down")));
+        let (served, text) = ask(&service, URL).await;
+        assert_eq!((because(served), text.as_str()), (Some(Because::ServerError), "1"), "{mood:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_written_is_written_when_the_store_is_well() {
+    let store = Scripted::new();
+    store.is(Mood::Fails);
+    let vendor = Vendor::counting("max-age=600");
+    let service = process(&vendor, &store);
+    for number in 0..100 {
+        ask(&service, &format!("{URL}?{number}")).await;
+    }
+    assert!(service.stored().await.is_err());
+    store.is(Mood::Well);
+    tokio::time::sleep(31 * SECOND).await;
+    service.stored().await.unwrap();
+    let next = process(&vendor, &store);
+    for number in 0..100 {
+        assert_eq!(ask(&next, &format!("{URL}?{number}")).await.0, Served::Fresh);
+    }
+    assert_eq!(vendor.attempts(), 100);
+}
+
+/// 64 MiB, of which 8 wait at most, and the newest of each URL is what the next process has, or nothing.
+#[tokio::test(start_paused = true)]
+async fn answers_that_come_faster_than_the_store_writes_cost_no_more_than_themselves() {
+    let store = Scripted::new();
+    let vendor = Vendor::new(|request| {
+        let round = request.uri().query().unwrap();
+        Ok(ok(&[("cache-control", "max-age=0")], &round.repeat(100_000)))
+    });
+    let service = layer().store(store.clone()).layer(vendor.clone());
+    let url = |number: u32| format!("http://vendor.test/{number}?a");
+    for number in 0..40 {
+        ask(&service, &url(number)).await;
+    }
+    service.stored().await.unwrap();
+    let kept = store.kept().await;
+    store.is(Mood::Hangs);
+    vendor.now(|_| Ok(ok(&[("cache-control", "max-age=0")], &"b".repeat(100_000))));
+    for _ in 0..16 {
+        for number in 0..40 {
+            ask(&service, &url(number)).await;
+        }
+    }
+    store.is(Mood::Well);
+    tokio::time::sleep(60 * SECOND).await;
+    service.stored().await.unwrap();
+    vendor.now(|_| Ok(answer(503, &[], "down")));
+    let next = process(&vendor, &store);
+    for number in 0..40 {
+        let (_, text) = ask(&next, &url(number)).await;
+        assert!(text.starts_with('b') || text == "down", "{number}: {}", &text[..4]);
+    }
+    assert_eq!(kept, 40);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_whose_budget_ends_before_the_look_does_waits_no_longer() {
+    let store = filled().await;
+    store.is(Mood::Hangs);
+    let service = process(&Vendor::counting("max-age=60"), &store);
+    let mut request = get(URL);
+    request.extensions_mut().insert(forbear::Budget::within(10 * MS));
+    let begun = tokio::time::Instant::now();
+    let ended = service.oneshot(request).await;
+    assert!(begun.elapsed() <= 12 * MS, "{:?}: {ended:?}", begun.elapsed());
+}
+
+/// Whenever a caller goes, the others are served and the store is asked no more than once more.
+#[tokio::test(start_paused = true)]
+async fn callers_that_go_at_any_moment_harm_nobody() {
+    for leaves_after in 0..30 {
+        let store = filled().await;
+        let looked = store.finds();
+        store.is(Mood::Slow(10 * MS));
+        let vendor = Vendor::counting("max-age=60");
+        vendor.takes(10 * MS);
+        let service = process(&vendor, &store);
+        for url in [URL, "http://vendor.test/other"] {
+            let first = tokio::spawn({
+                let service = service.clone();
+                async move { ask(&service, url).await }
+            });
+            tokio::task::yield_now().await;
+            let others: Vec<_> = (0..10)
+                .map(|_| {
+                    let service = service.clone();
+                    tokio::spawn(async move { ask(&service, url).await })
+                })
+                .collect();
+            tokio::time::sleep(leaves_after * MS).await;
+            first.abort();
+            for other in others {
+                assert_eq!(other.await.unwrap().1, "1");
+            }
+        }
+        assert_eq!((store.finds() - looked, vendor.attempts()), (2, 1), "{leaves_after}");
+    }
+}
+
+/// The runtime that wrote ends in the middle of it.
+#[test]
+fn a_runtime_that_ends_leaves_what_it_did_not_write_to_the_next() {
+    let runtime =
+        || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let store = Scripted::new();
+    let service = process(&Vendor::counting("max-age=60"), &store);
+    store.is(Mood::Hangs);
+    runtime().block_on(async {
+        ask(&service, URL).await;
+        settle().await;
+    });
+    assert_eq!(store.puts(), 1);
+    store.is(Mood::Well);
+    runtime().block_on(async {
+        service.stored().await.unwrap();
+        assert_eq!(store.kept().await, 1);
+    });
+}
