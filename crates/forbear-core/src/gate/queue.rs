@@ -127,3 +127,36 @@ impl Queue {
         }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: u64) -> Key {
+        Key { priority: Priority::Interactive, entered: Monotonic::ORIGIN, number }
+    }
+
+    #[test]
+    fn a_place_is_counted_from_the_front_without_oneself() {
+        let now = Monotonic::ORIGIN;
+        let mut queue = Queue::default();
+        for number in [1, 2, 4] {
+            let waiter = Waiter {
+                ask: Ask::new(now),
+                not_before: now,
+                jitter: 0.0,
+                cooldown: now,
+                due: now,
+                refusal: None,
+                waker: None,
+                looks_at: now,
+                called: None,
+            };
+            queue.ready.insert(key(number), waiter);
+        }
+        let ahead = |number| queue.ahead_of(key(number));
+        assert_eq!([1, 2, 3, 4, 5].map(ahead), [0, 1, 2, 2, 3]);
+        let at_most = |number| queue.ahead_at_most(key(number), 2);
+        assert_eq!([1, 2, 3, 4, 5].map(at_most), [0, 1, 2, 2, 2]);
+    }
+}
