@@ -41,6 +41,32 @@ async fn a_file_that_was_removed_is_made_again_and_told_all_that_is_known() {
 }
 
 #[tokio::test]
+async fn a_directory_in_its_place_is_told_and_the_program_goes_on() {
+    let directory = directory();
+    let path = path(&directory);
+    let kept = kept(&path);
+    kept.cool("a", HOUR, alice()).unwrap();
+    kept.stored().await.unwrap();
+    for name in names(directory.path()) {
+        fs::remove_file(directory.path().join(name)).unwrap();
+    }
+    fs::create_dir(&path).unwrap();
+    kept.cool("b", HOUR, alice()).unwrap();
+    let error = kept.stored().await.unwrap_err();
+    assert_eq!(error.fault(), StoreFault::Unavailable);
+    let shown = kept.health().to_string();
+    assert!(shown.starts_with("store sqlite degraded") && shown.contains("is a directory"), "{shown}");
+    assert!(shown.contains("\na  cooling") && shown.contains("\nb  cooling"), "{shown}");
+    fs::remove_dir(&path).unwrap();
+    let mut tries = 0;
+    while let Err(error) = kept.stored().await {
+        tries += 1;
+        assert!(tries < 10, "{error:?}");
+    }
+    assert_eq!(families(&SqliteStore::open(&path).unwrap()).await, ["a", "b"]);
+}
+
+#[tokio::test]
 async fn a_file_that_is_damaged_is_set_aside_and_what_is_known_is_written_again() {
     let directory = directory();
     let path = path(&directory);

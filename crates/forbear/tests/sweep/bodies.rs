@@ -57,6 +57,19 @@ async fn a_family_with_few_in_flight_serves_all_whose_bodies_are_read() {
     }
 }
 
+/// It waited for places that only its own report held, and nothing bounds it: it is no deadlock all the same.
+#[tokio::test(start_paused = true)]
+async fn answers_that_nobody_reads_end_a_sweep_without_any_budget_too() {
+    let mock = MockVendor::in_process().script(reply(200).body("12345"));
+    let family = Family::new("v").host(mock.authority()).pacing(Pacing::new().in_flight(2));
+    let vendor = forbear::stack(&Families::builder().family(family).build().unwrap()).service(mock.service());
+    let get = |n: &u32| http::Request::get(mock.url(&format!("/{n}"))).body(Body::new());
+    let run = async { Sweep::new(vendor).run(1..=20, get).await };
+    let report = tokio::time::timeout(secs(600), run).await.expect("it ends");
+    assert_eq!(counts(&report), (2, 18, 0), "{report}");
+    assert!(report.deferred().iter().all(|late| late.reason().as_str() == "too-late"), "{report:?}");
+}
+
 /// The families are found through it.
 #[tokio::test(start_paused = true)]
 async fn items_are_held_back_together_where_bodies_are_read_too() {

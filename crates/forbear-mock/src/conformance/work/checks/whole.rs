@@ -78,15 +78,17 @@ pub async fn times_far_ahead_are_mended(store: Store) {
     let (quotes, far) = (source("quotes"), at(10 * 365 * 24 * 60 * 60));
     let _ = demand(&store, &quotes, &["A", "C"], at(0)).await;
     let _ = demand(&store, &quotes, &["B"], far).await;
+    // Further than one that rests may be, and not further than one that was deferred.
+    let _ = demand(&store, &quotes, &["D"], at(5_000)).await;
     let _ = claim(&store, &quotes, 1, &terms(at(0), 1)).await;
     let _ = store.extend(&quotes, &[forbear_core::store::Held { key: key("A"), token: Token(1) }], far).await;
     let bounds =
         Bounds { now: at(1), rest: Duration::from_secs(900), due: Duration::from_secs(90_000), lease: LEASE };
-    assert_eq!(store.mend(&quotes, &bounds).await.expect("a mending"), 2);
+    assert_eq!(store.mend(&quotes, &bounds).await.expect("a mending"), 3);
     assert_eq!(store.mend(&quotes, &bounds).await.expect("a mending"), 0);
     assert_eq!(names(&claim(&store, &quotes, 9, &terms(at(31), 2)).await), ["C", "A"]);
     assert_eq!(names(&claim(&store, &quotes, 9, &terms(at(900), 3)).await), ["A", "C"]);
-    assert_eq!(names(&claim(&store, &quotes, 9, &terms(at(901), 4)).await), ["B"]);
+    assert_eq!(names(&claim(&store, &quotes, 9, &terms(at(901), 4)).await), ["B", "D"]);
     assert_eq!(row(&store, &quotes, "B").await.expect("a row").due, at(901));
 }
 
