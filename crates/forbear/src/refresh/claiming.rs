@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use forbear_core::store::{Claims, StoreError, StoreFault};
+use forbear_core::store::{Claims, StoreError};
 use forbear_core::work::{Key, SourceName, Terms, Token};
 
+use super::run::panicked;
 use super::settle::release;
 use super::shared::Shared;
 
@@ -35,9 +36,8 @@ pub(super) async fn claim(
         shared.told.look_at(source);
         Ok(Claims::default())
     });
-    claiming.await.unwrap_or_else(|_| {
-        Err(StoreError::new(StoreFault::Unavailable, "claim refresh work").because("the store panicked"))
-    })
+    // Its runtime ends, or the store panicked.
+    claiming.await.unwrap_or_else(|_| Err(panicked()))
 }
 
 /// Whether somebody waits for this claim still: then that holds the keys from now on.

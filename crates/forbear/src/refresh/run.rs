@@ -1,6 +1,7 @@
 //! The run of a refresh: one task that wakes when something is due, ends, or is told.
 
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,6 +14,8 @@ use super::Refresh;
 use super::driver::Driver;
 use crate::clock::{self, Alarm};
 
+/// What a store is asked for, in an error.
+const KEEPING: &str = "keep refresh work";
 /// A store that takes longer is as one that is gone.
 const WITHIN: Duration = Duration::from_secs(30);
 
@@ -42,6 +45,11 @@ impl Refresh {
             Stop { shutdown: Some(shutdown.as_mut()), grace: self.0.settings.grace, until: None, calls: 0 };
         driver.run(&mut stop).await;
     }
+}
+
+/// What a store that panics has answered.
+pub(super) fn panicked() -> StoreError {
+    StoreError::new(StoreFault::Unavailable, KEEPING).because("the store panicked")
 }
 
 /// The end of a run: asked for, and then not later than the grace allows.
@@ -97,11 +105,14 @@ impl<F: Future<Output = ()>> Stop<'_, F> {
         let (mut answer, mut alarm) = (std::pin::pin!(answer), Alarm::new());
         let (late, mut lateness) = (clock::now().after(most), Alarm::new());
         poll_fn(|cx| {
-            if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
-                return Poll::Ready(Some(answer));
+            // A store is somebody else's code: where it panics, it did not answer.
+            match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
+                Ok(Poll::Ready(answer)) => return Poll::Ready(Some(answer)),
+                Ok(Poll::Pending) => {}
+                Err(_) => return Poll::Ready(Some(Err(panicked()))),
             }
             if lateness.poll(late, cx).is_ready() {
-                let late = StoreError::new(StoreFault::TimedOut, "keep refresh work");
+                let late = StoreError::new(StoreFault::TimedOut, KEEPING);
                 return Poll::Ready(Some(Err(late)));
             }
             self.poll(cx);

@@ -199,3 +199,24 @@ async fn a_run_that_is_dropped_drops_what_it_ran_before_that_is_given_back() {
     tokio::time::sleep(SECOND).await;
     assert_eq!(world.row("A").await.unwrap().phase, Phase::Waiting);
 }
+
+/// It ended the run, and nobody was told.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_is_one_that_is_gone() {
+    let told = Told::default();
+    told.listen();
+    let world = World::new(MockVendor::in_process().script(reply(200)));
+    let refresh = world.refresh(quotes().every(MINUTE));
+    refresh.demand("quotes", numbered(5)).await.unwrap();
+    let running = run(&refresh);
+    for _ in 0..5 {
+        let before = world.shelf.len();
+        until(|| world.shelf.len() >= before + 3).await;
+        world.store.is(Mood::Panics);
+        tokio::time::sleep(5 * SECOND).await;
+        world.store.is(Mood::Well);
+    }
+    let lines = told.take();
+    assert!(lines.iter().any(|line| line.starts_with("WARN refresh is degraded")), "{lines:?}");
+    running.stop().await;
+}

@@ -182,6 +182,7 @@ pub(crate) enum Mood {
     Hangs,
     /// It can be read, and not written.
     Full,
+    Panics,
     /// Of two calls one is not done.
     Flaky,
 }
@@ -265,6 +266,9 @@ impl TestStore {
             let mood = *self.mood.lock().unwrap();
             if mood == Mood::Hangs {
                 std::future::pending::<()>().await;
+            }
+            if mood == Mood::Panics {
+                std::panic::resume_unwind(Box::new("a store"));
             }
             if mood == Mood::Gone || (mood == Mood::Flaky && call.is_multiple_of(2)) {
                 return Err(StoreError::new(StoreFault::Unavailable, "do as a test says"));
