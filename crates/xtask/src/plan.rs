@@ -60,6 +60,11 @@ pub(crate) fn bench() -> Vec<Step> {
     vec![
         Step::cargo("bench", ["bench", "--package", "forbear-benches", "--bench", "layers"])
             .hint("needs valgrind, on Debian `apt-get install valgrind`"),
+        Step::cargo(
+            "bench of stored answers",
+            ["bench", "--package", "forbear-benches", "--features", "caches", "--bench", "answers"],
+        )
+        .hint("needs valgrind, on Debian `apt-get install valgrind`"),
     ]
 }
 
@@ -119,12 +124,14 @@ pub(crate) fn ci(after_test: bool, has: fn(&Tool) -> bool) -> Vec<Step> {
                 "layers",
                 "--bench",
                 "dialects",
+                "--bench",
+                "answers",
                 "--",
                 "--check",
             ],
         )
         .hint(
-            "tests/benches/layers/limits.rs and tests/benches/dialects/rows.rs hold the limits; needs valgrind, on Debian \
+            "limits.rs and rows.rs in tests/benches/layers, dialects and answers hold the limits; needs valgrind, on Debian \
              `apt-get install valgrind`",
         ),
     );

@@ -251,7 +251,7 @@ impl Ask {
 
     fn stale<RB>(&self, because: Because) -> Option<Response<StaleBody<RB>>> {
         let entry = self.entry.as_ref().filter(|_| self.usable)?;
-        Some(serve::stale(&self.shared, entry, &self.head, because))
+        Some(serve::stale(self.shared.wall(), entry, &self.head, because))
     }
 }
 

@@ -6,13 +6,14 @@ use bytes::Bytes;
 use forbear_core::stale::{StaleCounts, Stored};
 use forbear_core::store::StoredResponse;
 use forbear_core::time::Monotonic;
-use http::header::{AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, HOST, PRAGMA, VARY};
+use http::header::{AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, ETAG, HOST, PRAGMA, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, response};
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 
 use super::directives::Directives;
-use super::headers::{date, judged, refresh, tame_age, without_hops};
+use super::fields::{Fields, weight};
+use super::headers::{Told, date, judged, refresh, tame_age, without_hops};
 use super::key::{Key, Keys, host_of};
 use super::policy::Caching;
 use crate::clock;
@@ -28,7 +29,7 @@ pub(super) struct Entry {
     selected: Selected,
     vary: Box<[HeaderName]>,
     status: StatusCode,
-    headers: HeaderMap,
+    headers: Fields,
     body: Bytes,
     policy: CachePolicy,
     /// When it was received, or confirmed.
@@ -95,7 +96,7 @@ impl Entry {
             selected,
             vary,
             status,
-            headers,
+            headers: Fields::of(headers),
             body: Bytes::new(),
             policy,
             at,
@@ -114,11 +115,12 @@ impl Entry {
     /// This entry as a `304` to a request that asked for its confirmation leaves it; `None` where that is about another response,
     /// or says that it must not be stored any more.
     pub(super) fn confirmed(&self, answer: &Answer<'_>, caching: Caching) -> Option<Self> {
-        let etag = |headers: &HeaderMap| headers.get(http::header::ETAG).map(|tag| weakly(tag).to_vec());
-        if etag(answer.headers).is_some_and(|tag| etag(&self.headers).is_none_or(|known| known != tag)) {
+        let etag = |headers: &HeaderMap| headers.get(ETAG).map(|tag| weakly(tag).to_vec());
+        let known = self.headers.get(ETAG).map(weakly);
+        if etag(answer.headers).is_some_and(|tag| known.is_none_or(|known| known != tag)) {
             return None;
         }
-        let mut headers = self.headers.clone();
+        let mut headers = self.headers.plain();
         // It is as old as the confirmation, if that does not say otherwise.
         headers.remove(AGE);
         refresh(&mut headers, answer.headers);
@@ -143,7 +145,7 @@ impl Entry {
             host: self.host(),
             family: family.cloned(),
             status: self.status,
-            fields: self.headers.clone(),
+            fields: self.headers.plain(),
             body: self.body.clone(),
             age: Duration::ZERO,
         };
@@ -242,8 +244,8 @@ impl Entry {
 
     /// Since when it was given or confirmed, counting what other caches say.
     pub(super) fn age(&self, now: SystemTime) -> Duration {
-        let said = self.headers.get(AGE).and_then(|age| age.to_str().ok()?.parse().ok()).unwrap_or(0);
-        now.duration_since(self.at).unwrap_or_default().saturating_add(Duration::from_secs(said))
+        let passed = now.duration_since(self.at).unwrap_or_default();
+        passed.saturating_add(Duration::from_secs(self.headers.age()))
     }
 
     /// By how much it is past its freshness.
@@ -291,7 +293,7 @@ impl Entry {
 
     /// Adds what asks the vendor whether it still holds; false where there is nothing to ask by.
     pub(super) fn ask_to_confirm(&self, headers: &mut HeaderMap) -> bool {
-        use http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+        use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
         let pairs = [(ETAG, IF_NONE_MATCH), (LAST_MODIFIED, IF_MODIFIED_SINCE)];
         let mut asks = false;
         for (has, asked) in pairs {
@@ -306,7 +308,7 @@ impl Entry {
     /// Whether a caller that has this entity tag, one of these, or what was so at this time, has it already; RFC 9110 sections 13.1.2
     /// (compared weakly) and 13.1.3.
     pub(super) fn is_known_by(&self, headers: &HeaderMap) -> bool {
-        use http::header::{DATE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+        use http::header::{DATE, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
         if headers.contains_key(IF_NONE_MATCH) {
             let Some(tag) = self.headers.get(ETAG) else { return false };
             let lists = headers.get_all(IF_NONE_MATCH).iter();
@@ -320,21 +322,17 @@ impl Entry {
         modified.is_some_and(|modified| modified <= since)
     }
 
-    /// Its head and body, as they are served.
-    pub(super) fn serve(&self, now: SystemTime) -> (response::Parts, Bytes) {
-        let mut head = response(self.status, self.headers.clone());
-        head.headers.insert(AGE, HeaderValue::from(self.age(now).as_secs()));
-        (head, self.body.clone())
+    /// Its head and body, as they are served with what is told of it.
+    pub(super) fn serve(&self, now: SystemTime, told: Told) -> (response::Parts, Bytes) {
+        let headers = self.headers.served(self.age(now).as_secs(), told.value());
+        (response(self.status, headers), self.body.clone())
     }
 
     /// How many bytes of memory it takes, about.
     pub(super) fn weight(&self) -> usize {
-        let fields = |headers: &HeaderMap| -> usize {
-            headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 64).sum()
-        };
         // The library keeps the fields once more.
-        let asked = if let Selected::Fields(asked) = &self.selected { fields(asked) } else { 0 };
-        let fields = 2 * fields(&self.headers) + asked;
+        let asked = if let Selected::Fields(asked) = &self.selected { weight(asked) } else { 0 };
+        let fields = 2 * self.headers.weight() + asked;
         self.body.len() + fields + self.uri.path().len() + OVERHEAD
     }
 }

@@ -133,27 +133,110 @@ pub(super) enum Told {
 
 /// Says so in `Cache-Status`, after what caches nearer to the origin said.
 pub(super) fn tell(headers: &mut HeaderMap, told: Told) {
-    let text = match told {
-        Told::Hit { ttl } => format!("forbear; hit; ttl={}", ttl.as_secs()),
-        Told::Stale { by, because } => format!("forbear; hit; ttl=-{}; detail={because}", by.as_secs()),
-        Told::Missed { stored } => format!("forbear; fwd=uri-miss{}", if stored { "; stored" } else { "" }),
-        Told::Collapsed => "forbear; fwd=uri-miss; collapsed".to_owned(),
-        Told::Revalidated { status, stored } => {
-            let stored = if stored { "; stored" } else { "" };
-            format!("forbear; fwd=stale; fwd-status={}{stored}", status.as_u16())
+    headers.append(CACHE_STATUS, told.value());
+}
+
+impl Told {
+    /// The member of `Cache-Status` that says so.
+    pub(super) fn value(self) -> HeaderValue {
+        let mut line = Line::new();
+        line.text("forbear");
+        match self {
+            Self::Hit { ttl } => line.text("; hit; ttl=").number(ttl.as_secs()),
+            Self::Stale { by, because } => {
+                line.text("; hit; ttl=-").number(by.as_secs()).text("; detail=").text(because.as_str())
+            }
+            Self::Missed { stored } => line.text("; fwd=uri-miss").text(if stored { "; stored" } else { "" }),
+            Self::Collapsed => line.text("; fwd=uri-miss; collapsed"),
+            Self::Revalidated { status, stored } => {
+                let line = line.text("; fwd=stale; fwd-status=").number(status.as_u16().into());
+                line.text(if stored { "; stored" } else { "" })
+            }
+            Self::Bypassed { method: true } => line.text("; fwd=method"),
+            Self::Bypassed { method: false } => line.text("; fwd=bypass"),
+            Self::Fallback { because } => {
+                line.text("; detail=\"fallback, ").text(because.as_str()).text("\"")
+            }
+        };
+        line.value()
+    }
+}
+
+/// A number as the value of a field.
+pub(super) fn number(number: u64) -> HeaderValue {
+    Line::new().number(number).value()
+}
+
+/// A short line that needs no memory of its own: it is made for every answer.
+struct Line {
+    bytes: [u8; 96],
+    length: usize,
+}
+
+impl Line {
+    fn new() -> Self {
+        Self { bytes: [0; 96], length: 0 }
+    }
+
+    /// What does not fit is left out: nothing that is told here is so long.
+    fn text(&mut self, text: &str) -> &mut Self {
+        let end = self.length + text.len();
+        if let Some(place) = self.bytes.get_mut(self.length..end) {
+            place.copy_from_slice(text.as_bytes());
+            self.length = end;
         }
-        Told::Bypassed { method: true } => "forbear; fwd=method".to_owned(),
-        Told::Bypassed { method: false } => "forbear; fwd=bypass".to_owned(),
-        Told::Fallback { because } => format!("forbear; detail=\"fallback, {because}\""),
-    };
-    if let Ok(value) = HeaderValue::from_str(&text) {
-        headers.append(CACHE_STATUS, value);
+        self
+    }
+
+    fn number(&mut self, mut number: u64) -> &mut Self {
+        let (mut digits, mut at) = ([0; 20], 20);
+        loop {
+            at -= 1;
+            digits[at] = b'0' + u8::try_from(number % 10).unwrap_or_default();
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        self.text(std::str::from_utf8(&digits[at..]).unwrap_or_default())
+    }
+
+    fn value(&self) -> HeaderValue {
+        HeaderValue::from_bytes(&self.bytes[..self.length]).unwrap_or(HeaderValue::from_static("forbear"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_told_fits_whatever_its_numbers() {
+        let most = Duration::from_secs(u64::MAX);
+        for (told, text) in [
+            (Told::Hit { ttl: Duration::ZERO }, "forbear; hit; ttl=0"),
+            (Told::Hit { ttl: most }, "forbear; hit; ttl=18446744073709551615"),
+            (
+                Told::Stale { by: most, because: Because::BudgetExhausted },
+                "forbear; hit; ttl=-18446744073709551615; detail=budget-exhausted",
+            ),
+            (Told::Missed { stored: true }, "forbear; fwd=uri-miss; stored"),
+            (Told::Missed { stored: false }, "forbear; fwd=uri-miss"),
+            (Told::Collapsed, "forbear; fwd=uri-miss; collapsed"),
+            (
+                Told::Revalidated { status: StatusCode::NOT_FOUND, stored: true },
+                "forbear; fwd=stale; fwd-status=404; stored",
+            ),
+            (Told::Bypassed { method: true }, "forbear; fwd=method"),
+            (Told::Bypassed { method: false }, "forbear; fwd=bypass"),
+        ] {
+            assert_eq!(told.value(), text);
+        }
+        for because in Because::ALL {
+            let value = Told::Fallback { because }.value();
+            assert_eq!(value, format!("forbear; detail=\"fallback, {because}\""));
+        }
+    }
 
     #[test]
     fn fields_of_a_connection_are_not_kept_and_lists_are() {

@@ -100,9 +100,14 @@ fn authority<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> (&'a [u8], &'a [u8]) {
     let Some(authority) = uri.authority() else {
         return (b"", headers.get(HOST).map(http::HeaderValue::as_bytes).unwrap_or_default());
     };
-    match authority.as_str().rsplit_once('@') {
+    let authority = authority.as_str();
+    // Few have one, and to look for it in bytes is cheap.
+    if !authority.as_bytes().contains(&b'@') {
+        return (b"", authority.as_bytes());
+    }
+    match authority.rsplit_once('@') {
         Some((user, host)) => (user.as_bytes(), host.as_bytes()),
-        None => (b"", authority.as_str().as_bytes()),
+        None => (b"", authority.as_bytes()),
     }
 }
 

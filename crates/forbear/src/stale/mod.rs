@@ -51,6 +51,7 @@ mod directives;
 mod durable;
 mod entry;
 mod fetch;
+mod fields;
 mod fill;
 mod flight;
 mod future;

@@ -1,6 +1,6 @@
 //! Answers from memory.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use forbear_core::stale::{Because, Served, StalePolicy};
 use http::Response;
@@ -13,40 +13,38 @@ use super::shared::Shared;
 
 /// Fresh for so much longer.
 pub(super) fn fresh<RB>(
-    shared: &Shared,
+    now: SystemTime,
     entry: &Entry,
     head: &Parts,
     ttl: Duration,
 ) -> Response<StaleBody<RB>> {
-    answer(shared, entry, head, Served::Fresh, Told::Hit { ttl })
+    answer(now, entry, head, Served::Fresh, Told::Hit { ttl })
 }
 
 /// The vendor gave it, or confirmed it, just now.
 pub(super) fn confirmed<RB>(shared: &Shared, entry: &Entry, head: &Parts) -> Response<StaleBody<RB>> {
-    answer(shared, entry, head, Served::Live, Told::Hit { ttl: Duration::ZERO })
+    answer(shared.wall(), entry, head, Served::Live, Told::Hit { ttl: Duration::ZERO })
 }
 
 /// Nothing better is to be had.
 pub(super) fn stale<RB>(
-    shared: &Shared,
+    now: SystemTime,
     entry: &Entry,
     head: &Parts,
     because: Because,
 ) -> Response<StaleBody<RB>> {
-    let now = shared.wall();
     let served = Served::Stale { age: entry.age(now), because };
-    answer(shared, entry, head, served, Told::Stale { by: entry.stale_by(now), because })
+    answer(now, entry, head, served, Told::Stale { by: entry.stale_by(now), because })
 }
 
 fn answer<RB>(
-    shared: &Shared,
+    now: SystemTime,
     entry: &Entry,
     head: &Parts,
     served: Served,
     told: Told,
 ) -> Response<StaleBody<RB>> {
-    let (mut parts, body) = entry.serve(shared.wall());
-    tell(&mut parts.headers, told);
+    let (mut parts, body) = entry.serve(now, told);
     parts.extensions.insert(served);
     if entry.is_known_by(&head.headers) {
         return Response::from_parts(not_modified(parts), StaleBody::none());

@@ -211,10 +211,11 @@ impl<S> StaleService<S> {
             let whose = whose.owned();
             return self.ask(head, body, key, whose, None, false);
         };
-        let by = match entry.usable(&head, shared.wall()) {
+        let now = shared.wall();
+        let by = match entry.usable(&head, now) {
             Use::Fresh(left) => {
                 whose.counts.served(Served::Fresh);
-                return StaleFuture::ready(serve::fresh(shared, &entry, &head, left));
+                return StaleFuture::ready(serve::fresh(now, &entry, &head, left));
             }
             Use::Stale(by) => Some(by),
             Use::Confirm => None,
@@ -224,7 +225,7 @@ impl<S> StaleService<S> {
         let usable = by.is_some_and(|by| whose.policy.serves(by, directives.if_error));
         let stale = |because| {
             whose.counts.served(Served::Stale { age: Duration::ZERO, because });
-            StaleFuture::ready(serve::stale(shared, &entry, &head, because))
+            StaleFuture::ready(serve::stale(now, &entry, &head, because))
         };
         if only_if_cached {
             if usable {

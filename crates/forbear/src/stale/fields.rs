@@ -1,0 +1,105 @@
+use http::header::AGE;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::headers::{CACHE_STATUS, number};
+
+/// The fields of a stored response, with places for what is said when it is served: so a copy of them need not grow for it.
+pub(super) struct Fields {
+    fields: HeaderMap,
+    /// The age that the vendor, or a cache before it, gave; in seconds.
+    age: Option<u64>,
+    /// Whether there is a place for `Cache-Status`; there is none where a cache before wrote one.
+    has_place: bool,
+}
+
+impl Fields {
+    /// Of a response whose `Age` is one that can be counted with.
+    pub(super) fn of(mut fields: HeaderMap) -> Self {
+        let age = fields.get(AGE).and_then(|age| age.to_str().ok()?.parse().ok());
+        let place = HeaderValue::from_static("0");
+        fields.insert(AGE, place.clone());
+        let has_place = !fields.contains_key(CACHE_STATUS);
+        if has_place {
+            fields.insert(CACHE_STATUS, place);
+        }
+        Self { fields, age, has_place }
+    }
+
+    /// As they came.
+    pub(super) fn plain(&self) -> HeaderMap {
+        let mut fields = self.fields.clone();
+        match self.age {
+            Some(age) => fields.insert(AGE, age.into()),
+            None => fields.remove(AGE),
+        };
+        if self.has_place {
+            fields.remove(CACHE_STATUS);
+        }
+        fields
+    }
+
+    /// As they are served.
+    pub(super) fn served(&self, age: u64, told: HeaderValue) -> HeaderMap {
+        let mut fields = self.fields.clone();
+        if let Some(place) = fields.get_mut(AGE) {
+            *place = number(age);
+        }
+        match fields.get_mut(CACHE_STATUS) {
+            Some(place) if self.has_place => *place = told,
+            _ => {
+                fields.append(CACHE_STATUS, told);
+            }
+        }
+        fields
+    }
+
+    /// The age that it came with, in seconds.
+    pub(super) fn age(&self) -> u64 {
+        self.age.unwrap_or_default()
+    }
+
+    pub(super) fn get(&self, name: HeaderName) -> Option<&HeaderValue> {
+        self.fields.get(name)
+    }
+
+    /// How many bytes of memory they take, about.
+    pub(super) fn weight(&self) -> usize {
+        weight(&self.fields)
+    }
+}
+
+/// How many bytes of memory fields take, about.
+pub(super) fn weight(fields: &HeaderMap) -> usize {
+    fields.iter().map(|(name, value)| name.as_str().len() + value.len() + 64).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut fields = HeaderMap::new();
+        for (name, value) in pairs {
+            fields.append(*name, value.parse().unwrap());
+        }
+        fields
+    }
+
+    #[test]
+    fn what_is_told_stands_behind_what_other_caches_told_and_what_came_is_kept() {
+        for came in [
+            of(&[("etag", "1")]),
+            of(&[("etag", "1"), ("age", "7")]),
+            of(&[("age", "0"), ("cache-status", "one; hit"), ("cache-status", "two; hit")]),
+        ] {
+            let fields = Fields::of(came.clone());
+            assert_eq!(fields.plain(), came);
+            let mut expected = came.clone();
+            expected.insert("age", "9".parse().unwrap());
+            expected.append("cache-status", "us; hit".parse().unwrap());
+            assert_eq!(fields.served(9, HeaderValue::from_static("us; hit")), expected);
+            let said = came.get("age").map_or(0, |age| age.to_str().unwrap().parse().unwrap());
+            assert_eq!(fields.age(), said);
+        }
+    }
+}
