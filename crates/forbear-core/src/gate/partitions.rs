@@ -91,7 +91,9 @@ mod tests {
 
     use super::*;
     use crate::bounded::MOST;
-    use crate::gate::GateSettings;
+    use crate::gate::{Ask, Decision, GateSettings, Outcome};
+    use crate::signal::{Class, Signal};
+    use http::StatusCode;
 
     /// The one that those share who find no room was made before, and is needed after.
     #[test]
@@ -104,5 +106,41 @@ mod tests {
         let shared = part(MOST);
         assert_eq!(shared.partition_label(), Some(OVERFLOW));
         assert_eq!((held[0].max_advertised(), shared.max_advertised()), (longest, longest));
+    }
+
+    fn limit(gate: &Gate, delay: Duration, now: Monotonic) {
+        let Decision::Go(ticket) = gate.admit(&Ask::new(now), now).0 else { panic!("it is closed") };
+        let signal = Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(delay);
+        let _ = gate.observe(&ticket, Outcome::Bad(&signal, "/"), now);
+    }
+
+    #[test]
+    fn idle_parts_make_room_and_cooling_ones_stay() {
+        let family = Gate::new("vendor", Arc::new(GateSettings::registered()));
+        let key = |key: usize| Partition::of(key.to_le_bytes());
+        let now = Monotonic::ORIGIN;
+        assert!(!family.has_partitions());
+        limit(&family.partition_for(key(0), now), Duration::from_secs(60), now);
+        assert!(family.has_partitions());
+        for idle in 1..MOST {
+            drop(family.partition_for(key(idle), now));
+        }
+        assert_eq!(family.partitions().len(), MOST);
+        assert_ne!(family.partition_for(key(MOST), now).partition_label(), Some(OVERFLOW));
+        assert!(!family.partition(key(0)).expect("it cools").is_open());
+        assert!(family.partition(key(1)).is_none());
+    }
+
+    #[test]
+    fn who_finds_no_room_is_refused_by_the_shared_one_while_it_cools() {
+        let family = Gate::new("vendor", Arc::new(GateSettings::registered()));
+        let part = |key: usize| Partition::of(key.to_le_bytes());
+        let now = Monotonic::ORIGIN;
+        let _held: Vec<_> = (0..MOST).map(|key| family.partition_for(part(key), now)).collect();
+        let shared = family.partition_for(part(MOST), now);
+        assert!(family.partition(part(MOST)).is_none());
+        limit(&shared, Duration::from_secs(60), now);
+        let found = family.partition(part(MOST)).expect("it cools");
+        assert_eq!(found.partition_label(), Some(OVERFLOW));
     }
 }
