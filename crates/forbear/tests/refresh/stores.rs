@@ -118,20 +118,22 @@ async fn a_call_that_hangs_is_given_up_and_the_store_is_asked_again() {
 /// After an outage that was longer than the lease a run met its own claim as one of a process that was gone.
 #[tokio::test(start_paused = true)]
 async fn a_run_that_outlasts_an_outage_is_not_begun_twice() {
-    for outage in (60..100).step_by(7) {
-        let world = World::new(MockVendor::in_process().script(reply(200).delay(10 * MINUTE)));
-        let refresh = world.refresh(quotes().timeout(HOUR));
+    let leases = [MINUTE, 10 * MINUTE];
+    for (lease, outage) in
+        leases.into_iter().flat_map(|lease| (0..6).map(move |n| (lease, lease + n * lease / 9)))
+    {
+        let world = World::new(MockVendor::in_process().script(reply(200).delay(30 * MINUTE)));
+        let source = shelved(quotes().timeout(HOUR), &world.shelf);
+        let refresh = world.builder().lease(lease).source(source).build().unwrap();
         refresh.demand("quotes", ["A"]).await.unwrap();
         let running = run(&refresh);
         tokio::time::sleep(SECOND).await;
         world.store.is_gone(true);
-        tokio::time::sleep(outage * SECOND).await;
+        tokio::time::sleep(outage).await;
         world.store.is_gone(false);
-        // Somebody makes it look.
-        tokio::time::sleep(SECOND).await;
-        let _ = refresh.invalidate("quotes", ["B"]).await.unwrap();
-        until(|| world.shelf.len() == 1).await;
-        assert_eq!(world.mock.attempts().len(), 1, "an outage of {outage} s");
+        tokio::time::sleep(31 * MINUTE).await;
+        assert_eq!(world.shelf.len(), 1);
+        assert_eq!(world.mock.attempts().len(), 1, "a lease of {lease:?}, an outage of {outage:?}");
         running.kill().await;
     }
 }
@@ -205,17 +207,23 @@ async fn a_run_that_is_dropped_drops_what_it_ran_before_that_is_given_back() {
 async fn a_store_that_panics_is_one_that_is_gone() {
     let told = Told::default();
     told.listen();
-    let world = World::new(MockVendor::in_process().script(reply(200)));
-    let refresh = world.refresh(quotes().every(MINUTE));
-    refresh.demand("quotes", numbered(5)).await.unwrap();
+    let world = World::new(MockVendor::in_process().script(reply(200).delay(SECOND)));
+    let refresh = world.refresh(quotes());
+    refresh.demand("quotes", ["A"]).await.unwrap();
     let running = run(&refresh);
-    for _ in 0..5 {
-        let before = world.shelf.len();
-        until(|| world.shelf.len() >= before + 3).await;
+    // First as it is to take the end of a run, then as it is to give a claim.
+    for invalidated in [false, true] {
+        tokio::time::sleep(SECOND / 2).await;
         world.store.is(Mood::Panics);
         tokio::time::sleep(5 * SECOND).await;
         world.store.is(Mood::Well);
+        if !invalidated {
+            tokio::time::sleep(30 * SECOND).await;
+            refresh.invalidate("quotes", ["A"]).await.unwrap();
+        }
     }
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(world.shelf.len(), 2);
     let lines = told.take();
     assert!(lines.iter().any(|line| line.starts_with("WARN refresh is degraded")), "{lines:?}");
     running.stop().await;
