@@ -113,3 +113,28 @@ async fn keys_that_a_clock_ahead_has_written_are_due_within_their_interval() {
         running.stop().await;
     }
 }
+
+#[test]
+fn what_ran_when_its_runtime_was_dropped_runs_again_in_the_next_one() {
+    let runtime =
+        || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let world = World::new(MockVendor::in_process().script([reply(200).delay(HOUR), reply(200)]));
+    let refresh = world.refresh(quotes().timeout(2 * HOUR));
+    let first = runtime();
+    let running = first.block_on(async {
+        refresh.demand("quotes", ["A"]).await.unwrap();
+        let running = run(&refresh);
+        tokio::time::sleep(SECOND).await;
+        running
+    });
+    drop(first);
+    drop(running);
+    runtime().block_on(async {
+        let row = world.row("A").await.unwrap();
+        assert!(matches!(row.phase, Phase::Running(_)), "nobody could give it back");
+        let running = run(&refresh);
+        tokio::time::sleep(SECOND).await;
+        assert_eq!((world.shelf.len(), world.row("A").await.unwrap().attempts), (1, 0));
+        running.stop().await;
+    });
+}

@@ -196,3 +196,20 @@ async fn a_recovering_family_is_called_as_fast_as_it_recovers() {
     world.mock.attempts().refused().assert_rate_at_most(1, 10 * SECOND);
     running.stop().await;
 }
+
+/// Delays that no vendor can mean: none of them is a hot loop, and none ends the refresh of a key.
+#[tokio::test(start_paused = true)]
+async fn a_vendor_that_lies_about_its_delay_is_asked_again_within_a_day_and_a_little() {
+    for delay in ["0", "-5", "Thu, 01 Jan 1970 00:00:00 GMT", "315360000", "99999999999999999999", "soon"] {
+        let lies = reply(429).header("retry-after", delay).times(5);
+        let world = World::new(MockVendor::in_process().script([lies, reply(200)]));
+        let refresh = world.refresh(quotes().every(1_000 * HOUR).max_attempts(1).stall(1_000 * HOUR));
+        refresh.demand("quotes", ["A"]).await.unwrap();
+        let running = run(&refresh);
+        tokio::time::sleep(SECOND).await;
+        assert!(world.mock.attempts().len() <= 3, "{delay}: {}", world.mock.attempts().len());
+        tokio::time::sleep(6 * 26 * HOUR).await;
+        assert_eq!((world.shelf.len(), world.mock.attempts().len()), (1, 6), "{delay}");
+        running.stop().await;
+    }
+}
