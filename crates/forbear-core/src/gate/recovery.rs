@@ -209,6 +209,17 @@ mod tests {
     }
 
     #[test]
+    fn as_many_attempts_may_go_by_then_as_the_pace_adds_up_to() {
+        for (t, clock, attempts) in [(0.05, 0.0, 10.0), (0.05, 0.1, 3.0), (2.0, 1.0, 40.0)] {
+            let curve = Curve::Unknown { t };
+            let step = curve.seconds_for(attempts, clock) / 1e4;
+            let paces = (0..10_000).map(|steps| curve.pace(step.mul_add(f64::from(steps) + 0.5, clock)));
+            let gone = paces.sum::<f64>() * step;
+            assert!((gone / attempts - 1.0).abs() < 1e-3, "{gone} of {attempts}");
+        }
+    }
+
+    #[test]
     fn the_clock_stands_while_nobody_waits_and_recovery_ends() {
         let time = AttemptTime::default();
         let mut recovery = Recovery::new(None, true, Duration::from_secs(1), &time, secs(0.0));
