@@ -18,3 +18,9 @@ pub(super) fn make_room(connection: &Connection, bytes: u64, most: u64) -> rusql
     }
     Ok(())
 }
+
+/// Takes out so many bytes, of what was used least lately.
+pub(super) fn give(connection: &Connection, bytes: u64) -> rusqlite::Result<()> {
+    let kept = sql::kept(connection)?.bytes;
+    make_room(connection, 0, kept.saturating_sub(bytes))
+}

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forbear_core::store::{
     FoundResponses, KeptResponses, PurgeResponses, ResponseKey, ResponseSecret, ResponseStore, StoreClock,
-    StoreFuture, StoredResponse,
+    StoreFault, StoreFuture, StoredResponse,
 };
 use forbear_core::work::Stamp;
 use rusqlite::Connection;
@@ -25,6 +25,9 @@ pub(crate) use sql::statements;
 
 /// So many are purged in one transaction: those who keep cool-downs wait for no more.
 const PURGED_AT_ONCE: usize = 256;
+
+/// So much goes, beside what comes, where the file is full.
+const ROOM: u64 = 64 * 1024;
 
 /// What all clones of a store share of its responses.
 #[derive(Debug)]
@@ -76,8 +79,22 @@ impl ResponseStore for SqliteStore {
     }
 
     fn put(&self, responses: Vec<StoredResponse>, now: Stamp) -> StoreFuture<'_, ()> {
-        let shared = Arc::clone(self.responses());
-        Box::pin(self.writer().ask(move |connection| put::put(connection, &shared, &responses, now)))
+        Box::pin(async move {
+            let (shared, responses) = (Arc::clone(self.responses()), Arc::new(responses));
+            let put = || {
+                let (shared, responses) = (Arc::clone(&shared), Arc::clone(&responses));
+                self.writer().ask(move |connection| put::put(connection, &shared, &responses, now))
+            };
+            match put().await {
+                // The rest of the file took the room: they are what there is to give.
+                Err(error) if error.fault() == StoreFault::Full => {
+                    let bytes = responses.iter().map(StoredResponse::bytes).fold(ROOM, u64::saturating_add);
+                    self.writer().ask(move |connection| evict::give(connection, bytes)).await?;
+                    put().await
+                }
+                done => done,
+            }
+        })
     }
 
     fn remove(&self, keys: Vec<ResponseKey>) -> StoreFuture<'_, ()> {

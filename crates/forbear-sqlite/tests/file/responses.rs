@@ -247,6 +247,32 @@ async fn a_bound_that_is_lowered_holds_with_the_next_that_comes() {
     assert_eq!(body(&store, key(10)).await.unwrap(), "0");
 }
 
+/// Whoever took the room came later, and took more than its half.
+#[tokio::test]
+async fn where_the_rest_of_the_file_took_the_room_the_least_used_leave() {
+    let directory = directory();
+    let path = path(&directory);
+    let store = SqliteStore::settings().max_size(1 << 20).open(&path).unwrap();
+    for number in 0..40 {
+        put(&store, &[response(key(number), &"x".repeat(10_000))], now()).await;
+    }
+    let before = store.kept().await.unwrap();
+    let mut at = 0;
+    while at < 100_000 {
+        let entries =
+            (at..at + 100).map(|at| entry(&format!("{at:06}"), Duration::from_secs(3600))).collect();
+        if store.save(entries, now()).await.is_err() {
+            break;
+        }
+        at += 100;
+    }
+    for number in 100..140 {
+        put(&store, &[response(key(number), &"y".repeat(10_000))], now()).await;
+        assert!(body(&store, key(number)).await.is_some());
+    }
+    assert!(store.kept().await.unwrap().bytes <= before.bytes);
+}
+
 #[tokio::test]
 async fn a_file_full_of_them_has_room_for_cool_downs() {
     let directory = directory();

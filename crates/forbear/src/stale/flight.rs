@@ -83,11 +83,6 @@ impl Flights {
         Joined::Leads(duty, Interest(flight))
     }
 
-    /// Whether somebody fetches this.
-    pub(super) fn has(&self, key: Key) -> bool {
-        self.lock().contains_key(&key)
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<Flight>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

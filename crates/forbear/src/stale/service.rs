@@ -170,7 +170,7 @@ impl<S> StaleService<S> {
         B: Body + Send + 'static,
     {
         let entry = self.shared.find(key, &head.uri, &head.headers);
-        if entry.is_some() || !self.shared.store.may_have(key) || self.shared.flights.has(key) {
+        if entry.is_some() || !self.shared.store.may_have(key) {
             return self.decide(head, body, key, entry, wanted.as_ref());
         }
         let whose = WhoseRef::of(self.families.as_mut(), &self.shared, &head).owned();

@@ -71,6 +71,51 @@ async fn a_store_that_does_not_answer_costs_one_request_50_ms_and_the_next_nothi
     assert_eq!(ask(&service, URL).await, (Served::Fresh, "1".into()));
 }
 
+/// What may not be stored is asked for again and again.
+#[tokio::test(start_paused = true)]
+async fn what_the_store_has_not_is_looked_for_once() {
+    let store = Scripted::new();
+    let vendor = Vendor::counting("no-store");
+    let service = process(&vendor, &store);
+    for _ in 0..100 {
+        assert_eq!(ask(&service, URL).await.0, Served::Live);
+    }
+    assert_eq!((store.finds(), vendor.attempts()), (1, 100));
+}
+
+/// After a restart, each for something else, of a store that takes its time.
+#[tokio::test(start_paused = true)]
+async fn a_crowd_that_comes_at_once_is_no_fault_of_the_store() {
+    let store = Scripted::new();
+    let url = |number: u32| format!("{URL}?{number}");
+    let first = process(&Vendor::counting("max-age=60"), &store);
+    for number in 0..2_000 {
+        ask(&first, &url(number)).await;
+    }
+    first.stored().await.unwrap();
+    store.is(Mood::Slow(5 * MS));
+    let vendor = Vendor::counting("max-age=60");
+    let service = process(&vendor, &store);
+    let begun = tokio::time::Instant::now();
+    let asked: Vec<_> = (0..2_000)
+        .map(|number| {
+            let (service, url) = (service.clone(), url(number));
+            tokio::spawn(async move { ask(&service, &url).await.0 })
+        })
+        .collect();
+    let mut fresh = 0;
+    for one in asked {
+        fresh += usize::from(one.await.unwrap() == Served::Fresh);
+    }
+    // 64 in each 5 ms, for 50 ms; the others were asked for.
+    assert!((8 * 64..=11 * 64).contains(&fresh), "{fresh}");
+    assert_eq!((vendor.attempts(), begun.elapsed() <= 51 * MS), (2_000 - fresh, true));
+    // It is in use still.
+    let finds = store.finds();
+    let next = ask(&service, "http://vendor.test/other").await;
+    assert_eq!((next.0, store.finds()), (Served::Live, finds + 1));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_or_panics_fails_no_request_is_asked_less_and_less_and_used_when_it_is_well() {
     for mood in [Mood::Fails, Mood::Panics, Mood::PanicsAtOnce] {

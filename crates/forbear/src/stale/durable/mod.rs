@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use forbear_core::store::{PurgeResponses, ResponseSecret, ResponseStore, StoreError, StoredResponse};
 use moka::sync::Cache;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use super::key::Key;
 use super::wall::Wall;
@@ -29,6 +29,9 @@ const ABSENT: u64 = 10_000;
 /// for so long: another process may have written meanwhile.
 const KNOWN: Duration = Duration::from_secs(60);
 
+/// So many looks are made at once.
+const LOOKS: usize = 64;
+
 /// A store behind memory.
 #[derive(Debug)]
 pub(super) struct Durable {
@@ -38,6 +41,7 @@ pub(super) struct Durable {
     /// A batch was written, or was not.
     progress: Notify,
     absent: Cache<Key, (), foldhash::fast::RandomState>,
+    looks: Semaphore,
     reads: Trouble,
     writes: Trouble,
 }
@@ -67,6 +71,7 @@ impl Durable {
             state: Mutex::default(),
             progress: Notify::new(),
             absent: absent.build_with_hasher(foldhash::fast::RandomState::default()),
+            looks: Semaphore::new(LOOKS),
             reads: Trouble::new("read"),
             writes: Trouble::new("write"),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use forbear_core::stale::StaleCounts;
-use forbear_core::store::{FoundResponses, StoreError, StoredResponse};
+use forbear_core::store::{FoundResponses, StoreError, StoreFault, StoredResponse};
 use forbear_core::work::Stamp;
 use http::request::Parts;
 use tokio::sync::watch;
@@ -37,7 +37,8 @@ impl Underway {
     }
 }
 
-/// A look, in a task of its own: it ends whoever leaves.
+/// A look, in a task of its own: it ends whoever leaves. So many go to the store at once: a crowd that comes for what it has, each for something
+/// else, must not look like a store that does not answer.
 struct Look {
     durable: Arc<Durable>,
     into: Arc<Store>,
@@ -59,8 +60,8 @@ impl Durable {
         keys: Keys,
     ) -> Found {
         let mut told = self.look(into, &reading, keys);
-        let found = told.wait_for(Option::is_some).await;
-        found.ok().and_then(|found| found.clone()).unwrap_or_default()
+        let found = tokio::time::timeout(LONGEST, told.wait_for(Option::is_some)).await;
+        found.ok().and_then(Result::ok).and_then(|found| found.clone()).unwrap_or_default()
     }
 
     fn look(
@@ -121,7 +122,10 @@ impl Durable {
 
 impl Look {
     async fn run(self) {
-        let found = self.durable.find(self.key, self.now).await;
+        let found = match tokio::time::timeout(LONGEST, self.durable.looks.acquire()).await {
+            Ok(_place) => self.durable.find(self.key, self.now).await,
+            Err(_) => Err(StoreError::new(StoreFault::TimedOut, "find responses")),
+        };
         let failed = found.is_err();
         let Change { removed, puts } = self.pending.clone().unwrap_or_default();
         let aged = |(response, at): (StoredResponse, SystemTime)| StoredResponse {
