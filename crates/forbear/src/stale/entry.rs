@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, response
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 
 use super::directives::Directives;
-use super::fields::{Fields, weight};
+use super::fields::{Fields, packed, weight};
 use super::headers::{Told, date, judged, refresh, tame_age, without_hops};
 use super::key::{Key, Keys, host_of};
 use super::policy::Caching;
@@ -20,8 +20,8 @@ use crate::clock;
 
 /// So much of its age is lost where a store counts in milliseconds.
 const LATER: Duration = Duration::from_millis(1);
-/// What an entry costs in memory beside its body and its fields.
-const OVERHEAD: usize = 1024;
+/// What an entry costs in memory beside its body, its fields and its URL, with its place in the map.
+const OVERHEAD: usize = 800;
 
 /// One stored response.
 pub(super) struct Entry {
@@ -31,7 +31,7 @@ pub(super) struct Entry {
     status: StatusCode,
     headers: Fields,
     body: Bytes,
-    policy: CachePolicy,
+    caching: Caching,
     /// When it was received, or confirmed.
     at: SystemTime,
     /// How long it is fresh from then on.
@@ -80,27 +80,22 @@ impl Entry {
         let vary = vary(headers)?;
         let mut headers = without_hops(headers);
         tame_age(&mut headers);
-        let said = Directives::of(&headers, caching.shared);
-        let forced = said.no_store && caching.no_store;
-        let mut judged = if forced { without_directives(&headers) } else { judged(&headers) };
-        // Whether it was selected is found out here.
-        judged.remove(VARY);
-        let selected = Selected::Fields(selecting(&asked.headers, &vary));
-        let asked = parts(&asked.uri, deciding(&asked.headers));
-        let options = CacheOptions { shared: caching.shared, ..CacheOptions::default() };
-        let response = response(status, judged);
-        let policy = CachePolicy::new_options(&asked, &response, at, options);
+        let directives = Directives::of(&headers, caching.shared);
+        let decides = parts(&asked.uri, deciding(&asked.headers));
+        let policy = rules(&decides, status, &headers, at, caching);
+        let lifetime =
+            if caching.goes_against(directives) { Duration::ZERO } else { policy.time_to_live(at) };
         policy.is_storable().then(|| Self {
-            lifetime: if forced { Duration::ZERO } else { policy.time_to_live(at) },
-            uri: asked.uri,
-            selected,
+            lifetime,
+            uri: own(&asked.uri),
+            selected: Selected::Fields(packed(&selecting(&asked.headers, &vary))),
             vary,
             status,
             headers: Fields::of(headers),
             body: Bytes::new(),
-            policy,
+            caching,
             at,
-            directives: said,
+            directives,
             rests: AtomicU64::new(0),
             stored: OnceLock::new(),
         })
@@ -203,7 +198,9 @@ impl Entry {
     pub(super) fn usable(&self, head: &Parts, now: SystemTime) -> Use {
         if head.headers.contains_key(CACHE_CONTROL) || head.headers.contains_key(PRAGMA) {
             let as_get = parts(&self.uri, self.seen(&head.headers));
-            return match self.policy.before_request(&as_get, now) {
+            // To keep this would take more memory than all else but the body.
+            let policy = rules(&as_get, self.status, &self.headers.plain(), self.at, self.caching);
+            return match policy.before_request(&as_get, now) {
                 BeforeRequest::Fresh(_) => match self.left(now) {
                     Ok(left) => Use::Fresh(left),
                     // The caller takes it stale.
@@ -330,10 +327,14 @@ impl Entry {
 
     /// How many bytes of memory it takes, about.
     pub(super) fn weight(&self) -> usize {
-        // The library keeps the fields once more.
-        let asked = if let Selected::Fields(asked) = &self.selected { weight(asked) } else { 0 };
-        let fields = 2 * self.headers.weight() + asked;
-        self.body.len() + fields + self.uri.path().len() + OVERHEAD
+        let selected = match &self.selected {
+            Selected::Fields(fields) => weight(fields),
+            Selected::Hashed(_, _, host) => host.len(),
+        };
+        let uri =
+            self.uri.authority().map_or(0, |authority| authority.as_str().len()) + self.uri.path().len();
+        let uri = uri + self.uri.query().map_or(0, str::len);
+        self.body.len() + self.headers.weight() + selected + uri + OVERHEAD
     }
 }
 
@@ -388,6 +389,27 @@ fn deciding(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
+/// By what the library decides about a response to this request.
+fn rules(
+    asked: &Parts,
+    status: StatusCode,
+    headers: &HeaderMap,
+    at: SystemTime,
+    caching: Caching,
+) -> CachePolicy {
+    let against = caching.goes_against(Directives::of(headers, caching.shared));
+    let mut judged = if against { without_directives(headers) } else { judged(headers) };
+    // Whether it was selected is found out here.
+    judged.remove(VARY);
+    let options = CacheOptions { shared: caching.shared, ..CacheOptions::default() };
+    CachePolicy::new_options(asked, &response(status, judged), at, options)
+}
+
+/// The same URL in memory of its own: one that arrives may be a slice of much more.
+fn own(uri: &Uri) -> Uri {
+    uri.to_string().parse().unwrap_or_else(|_| uri.clone())
+}
+
 /// The same fields where nothing forbids to store them.
 fn without_directives(headers: &HeaderMap) -> HeaderMap {
     let mut judged = headers.clone();
@@ -423,4 +445,21 @@ pub(super) fn not_modified(mut head: response::Parts) -> response::Parts {
     head.status = StatusCode::NOT_MODIFIED;
     head.headers.remove(CONTENT_LENGTH);
     head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_kept_in_memory_of_its_own() {
+        for text in ["http://u:p@A.example:81/a/%20?b=c", "http://a.example", "/a?b", "*"] {
+            let wire = Bytes::from(format!("{text} and much more"));
+            let came = Uri::from_maybe_shared(wire.slice(..text.len())).unwrap();
+            let own = own(&came);
+            assert_eq!(own, came);
+            drop(came);
+            assert!(wire.is_unique(), "{text}");
+        }
+    }
 }

@@ -1,3 +1,4 @@
+use bytes::Bytes;
 use http::header::AGE;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -22,7 +23,7 @@ impl Fields {
         if has_place {
             fields.insert(CACHE_STATUS, place);
         }
-        Self { fields, age, has_place }
+        Self { fields: packed(&fields), age, has_place }
     }
 
     /// As they came.
@@ -68,10 +69,35 @@ impl Fields {
     }
 }
 
-/// How many bytes of memory fields take, about.
-pub(super) fn weight(fields: &HeaderMap) -> usize {
-    fields.iter().map(|(name, value)| name.as_str().len() + value.len() + 64).sum()
+/// The same fields in memory of their own, all values in one piece: those that arrive are slices of what was read from the wire, and hold all of that.
+pub(super) fn packed(fields: &HeaderMap) -> HeaderMap {
+    let mut all = Vec::with_capacity(fields.values().map(HeaderValue::len).sum());
+    fields.values().for_each(|value| all.extend_from_slice(value.as_bytes()));
+    let mut all = Bytes::from(all);
+    let mut packed = HeaderMap::with_capacity(fields.len());
+    for (name, value) in fields {
+        let own = HeaderValue::from_maybe_shared(all.split_to(value.len()));
+        let mut own = own.unwrap_or_else(|_| value.clone());
+        own.set_sensitive(value.is_sensitive());
+        packed.append(name, own);
+    }
+    // A copy has no room to spare.
+    packed.clone()
 }
+
+/// How many bytes of memory packed fields take, about: a place in the map and one in its index, name and value.
+pub(super) fn weight(fields: &HeaderMap) -> usize {
+    if fields.is_empty() {
+        return 0;
+    }
+    let each = fields.iter().map(|(name, value)| name.as_str().len() + value.len() + PLACE);
+    each.sum::<usize>() + 4 * (fields.len() * 4 / 3).next_power_of_two() + PIECE
+}
+
+/// A field in a map.
+const PLACE: usize = 104;
+/// What all values together cost beside their bytes.
+const PIECE: usize = 24;
 
 #[cfg(test)]
 mod tests {
@@ -83,6 +109,24 @@ mod tests {
             fields.append(*name, value.parse().unwrap());
         }
         fields
+    }
+
+    #[test]
+    fn packed_fields_are_the_same_in_memory_of_their_own() {
+        let wire = Bytes::from(vec![b'x'; 100_000]);
+        let mut fields = HeaderMap::new();
+        for (name, value) in
+            [("set-cookie", 0..5), ("x-empty", 7..7), ("set-cookie", 9..14), ("etag", 20..29)]
+        {
+            fields.append(name, HeaderValue::from_maybe_shared(wire.slice(value)).unwrap());
+        }
+        fields.insert("x-key", HeaderValue::from_static("secret"));
+        fields.get_mut("x-key").unwrap().set_sensitive(true);
+        let packed = packed(&fields);
+        assert_eq!(packed, fields);
+        assert!(packed["x-key"].is_sensitive() && !packed["etag"].is_sensitive());
+        drop(fields);
+        assert!(wire.is_unique());
     }
 
     #[test]

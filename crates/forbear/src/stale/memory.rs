@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use forbear_core::store::PurgeResponses;
 use http::{HeaderMap, Uri};
@@ -10,7 +11,13 @@ use super::key::Key;
 
 /// Responses in memory, bounded by bytes: what was used least leaves first.
 #[derive(Debug)]
-pub(super) struct Memory(Cache<Key, Arc<Variants>, foldhash::fast::RandomState>);
+pub(super) struct Memory {
+    cache: Cache<Key, Arc<Variants>, foldhash::fast::RandomState>,
+    /// How many bytes came since what is too much left last.
+    came: AtomicU64,
+    /// What is too much leaves once so many came: by itself it does so after a number of entries, however large.
+    tidied: u64,
+}
 
 /// The responses to one URL, chosen among by `Vary`.
 #[derive(Debug)]
@@ -27,23 +34,33 @@ impl Memory {
             u32::try_from(bytes).unwrap_or(u32::MAX)
         };
         let cache = Cache::builder().max_capacity(bytes).weigher(weigh);
-        Self(cache.build_with_hasher(foldhash::fast::RandomState::default()))
+        let cache = cache.build_with_hasher(foldhash::fast::RandomState::default());
+        Self { cache, came: AtomicU64::new(0), tidied: bytes / 64 }
     }
 
     #[inline]
     pub(super) fn find(&self, key: Key, uri: &Uri, headers: &HeaderMap) -> Option<Arc<Entry>> {
-        let variants = self.0.get(&key)?;
+        let variants = self.cache.get(&key)?;
         variants.entries.iter().find(|entry| entry.matches(uri, headers)).cloned()
     }
 
     pub(super) fn put(&self, key: Key, family: Option<&Arc<str>>, entry: &Arc<Entry>) {
-        self.0.entry(key).and_compute_with(|known| {
+        self.cache.entry(key).and_compute_with(|known| {
             let known = known.map(moka::Entry::into_value);
             let known = known.iter().flat_map(|known| known.entries.iter());
             let others = known.filter(|old| !old.is_same_variant(entry));
             let entries = std::iter::once(entry).chain(others).take(Key::VARIANTS).cloned().collect();
             Op::Put(Arc::new(Variants { family: family.cloned(), entries }))
         });
+        self.tidy(entry.weight());
+    }
+
+    fn tidy(&self, bytes: usize) {
+        let bytes = bytes as u64;
+        if self.came.fetch_add(bytes, Ordering::Relaxed) + bytes > self.tidied {
+            self.came.store(0, Ordering::Relaxed);
+            self.cache.run_pending_tasks();
+        }
     }
 
     /// Adds what a store had: what is here is newer.
@@ -51,25 +68,26 @@ impl Memory {
         if found.is_empty() {
             return;
         }
-        self.0.entry(key).and_compute_with(|known| {
+        self.cache.entry(key).and_compute_with(|known| {
             let known = known.map(moka::Entry::into_value);
             let mut entries: Vec<_> = known.iter().flat_map(|known| known.entries.iter()).cloned().collect();
             add(&mut entries, found);
             entries.truncate(Key::VARIANTS);
             Op::Put(Arc::new(Variants { family: family.cloned(), entries: entries.into() }))
         });
+        self.tidy(found.iter().map(|entry| entry.weight()).sum());
     }
 
     pub(super) fn remove(&self, key: Key) {
-        self.0.invalidate(&key);
+        self.cache.invalidate(&key);
     }
 
     /// How many responses there were.
     pub(super) fn purge(&self, what: &PurgeResponses) -> u64 {
         let mut purged = 0;
-        for (key, variants) in &self.0 {
+        for (key, variants) in &self.cache {
             if variants.fits(what) {
-                self.0.invalidate(&*key);
+                self.cache.invalidate(&*key);
                 purged += variants.entries.len() as u64;
             }
         }
@@ -77,8 +95,8 @@ impl Memory {
     }
 
     pub(super) fn size(&self) -> (u64, u64) {
-        self.0.run_pending_tasks();
-        (self.0.weighted_size(), self.0.entry_count())
+        self.cache.run_pending_tasks();
+        (self.cache.weighted_size(), self.cache.entry_count())
     }
 }
 

@@ -6,6 +6,7 @@ use forbear_core::families::{FamilyName, Found, Snapshot};
 use forbear_core::stale::{Because, StaleCounts, StalePolicy};
 use http::request::Parts;
 
+use super::directives::Directives;
 use super::shared::Shared;
 use crate::{Error, host};
 
@@ -16,6 +17,13 @@ pub(super) struct Caching {
     pub(super) shared: bool,
     /// Whether what is marked `no-store` is stored.
     pub(super) no_store: bool,
+}
+
+impl Caching {
+    /// Whether an answer that says this is stored against its vendor's word.
+    pub(super) fn goes_against(self, said: Directives) -> bool {
+        said.no_store && self.no_store
+    }
 }
 
 /// What holds for the answers of a family, and where they are counted.
