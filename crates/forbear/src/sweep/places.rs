@@ -71,11 +71,6 @@ impl<T> Places<T> {
         !self.several || flying < self.half || (last && !self.others_wait(line))
     }
 
-    /// Whether an item of this line may go at once: nobody of it waits, and there is a place for it.
-    pub(super) fn may_go(&self, line: Line) -> bool {
-        self.lines.get(&line).is_none_or(|taken| taken.waiting.is_empty()) && self.are_for(line, false)
-    }
-
     pub(super) fn begins(&mut self, line: Line) {
         let flying = &mut self.line(line).flying;
         *flying = flying.saturating_add(1);

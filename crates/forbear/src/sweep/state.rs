@@ -187,7 +187,8 @@ where
                 let judged = self.judge(at).refused(item, &cooling, false);
                 self.judged(judged);
             }
-            Met::Nobody if !placed && !self.places.may_go(line) => self.places.hold(item),
+            // Those that wait for one have theirs before any further item is taken.
+            Met::Nobody if !placed && !self.places.are_for(line, false) => self.places.hold(item),
             Met::Nobody => self.send(item, request, None),
         }
     }

@@ -104,13 +104,30 @@ async fn while_others_may_come_their_places_stay_free() {
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_a_place_is_sent_in_its_order() {
     let world = World::new(|_| reply(200).delay(secs(1)));
+    let start = Instant::now();
     let report = world.sweep().concurrency(2).budget(secs(3600)).run(mixed(30, 30), world.get()).await;
+    assert!(start.elapsed() <= secs(31), "no place is left free: {:?}", start.elapsed());
     assert_eq!(counts(&report), (60, 0, 0), "{report}");
     for family in ["/a/", "/b/"] {
         let of: Vec<_> = done(&report).into_iter().filter(|path| path.starts_with(family)).collect();
         let given: Vec<_> = (1..=30).map(|n| format!("{family}{n}")).collect();
         assert_eq!(of, given);
     }
+}
+
+/// Items without end: as many wait as may be held, and then no more is taken.
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_a_place_counts_as_held() {
+    let world = slow();
+    let endless = (1_u32..).flat_map(|n| [format!("/a/{n}"), format!("/b/{n}")]);
+    let mut outcomes = world.sweep().hold(50).budget(secs(3600)).stream(endless, world.get());
+    let mut most = 0;
+    for _ in 0..200 {
+        assert!(matches!(outcomes.next().await.unwrap(), Outcome::Done(_)));
+        most = most.max(outcomes.progress().held);
+    }
+    assert!((45..=50).contains(&most), "{most}");
+    assert!(outcomes.progress().taken < 320, "{:?}", outcomes.progress());
 }
 
 /// The first place that is free is for what comes back, although its family's other items wait too.
