@@ -30,14 +30,14 @@ pub(super) struct Head<'a> {
 impl<'a> Head<'a> {
     pub(super) fn of(response: &'a StoredResponse, now: Stamp, secret: &ResponseSecret) -> Self {
         let fields = fields_to_bytes(&response.fields);
-        let (status, received) = (response.status.as_u16(), now.before(response.age));
-        let sum = sum(secret, response.key, response.variant, status, received, [&fields, &response.body]);
+        let received = now.before(response.age);
+        let sum = sum(secret, response, received, &fields);
         Self {
             key: response.key,
             variant: response.variant,
             host: &response.host,
             family: response.family.as_deref(),
-            status,
+            status: response.status.as_u16(),
             received,
             used: now,
             bytes: i64::try_from(response.bytes()).unwrap_or(i64::MAX),
@@ -65,9 +65,7 @@ pub(super) struct Kept {
 impl Kept {
     /// Whether it is what was written.
     pub(super) fn is_whole(&self, secret: &ResponseSecret) -> bool {
-        let StoredResponse { key, variant, status, fields, body, .. } = &self.response;
-        let fields = fields_to_bytes(fields);
-        sum(secret, *key, *variant, status.as_u16(), self.received, [&fields, body]) == self.sum
+        sum(secret, &self.response, self.received, &fields_to_bytes(&self.response.fields)) == self.sum
     }
 }
 
@@ -100,23 +98,15 @@ pub(super) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Found> {
 }
 
 /// SQLite sees no damage within a value.
-fn sum(
-    secret: &ResponseSecret,
-    key: ResponseKey,
-    variant: u128,
-    status: u16,
-    received: Stamp,
-    parts: [&[u8]; 2],
-) -> i64 {
+fn sum(secret: &ResponseSecret, response: &StoredResponse, received: Stamp, fields: &[u8]) -> i64 {
+    let StoredResponse { key, variant, host, family, status, body, .. } = response;
     let mut hash = secret.hash(b's');
-    let _ = hash
-        .part(&key.what.to_be_bytes())
-        .part(&key.whose.to_be_bytes())
-        .part(&variant.to_be_bytes())
-        .part(&status.to_be_bytes())
-        .part(&received.as_millis().to_be_bytes());
-    for part in parts {
-        let _ = hash.part(part);
+    for number in [key.what, key.whose, *variant, received.as_millis().into(), status.as_u16().into()] {
+        let _ = hash.part(&number.to_be_bytes());
+    }
+    let _ = hash.part(host.as_bytes()).part(fields).part(body);
+    if let Some(family) = family {
+        let _ = hash.part(family.as_bytes());
     }
     (hash.finish() as u64).cast_signed()
 }

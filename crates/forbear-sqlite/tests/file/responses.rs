@@ -92,6 +92,8 @@ async fn rows_that_nobody_can_have_written_are_dropped_and_the_others_stay() {
         "UPDATE responses SET fields = CAST('etag: \"w\"' || char(10) AS BLOB) WHERE id = 1",
         "UPDATE responses SET variant = x'00' WHERE id = 1",
         "UPDATE responses SET host = CAST(x'ff' AS TEXT) WHERE id = 1",
+        "UPDATE responses SET host = 'vendor.tesu' WHERE id = 1",
+        "UPDATE responses SET family = 'vendor' WHERE id = 1",
         "UPDATE responses SET what = x'00000000000000000000000000000063' WHERE id = 2; UPDATE responses SET what = x'00000000000000000000000000000002' WHERE id = 1;
          UPDATE responses SET what = x'00000000000000000000000000000001' WHERE id = 2",
     ];
@@ -113,6 +115,44 @@ async fn rows_that_nobody_can_have_written_are_dropped_and_the_others_stay() {
         }
         assert!(aside(&directory).is_empty());
     }
+}
+
+/// Wherever a disk garbles a byte: what is found is what was written, or nothing is.
+#[tokio::test]
+async fn no_byte_that_is_garbled_is_served() {
+    let directory = directory();
+    let path = path(&directory);
+    let store = SqliteStore::open(&path).unwrap();
+    let full = |number: u128| {
+        let mut full = response(key(number), &format!("{number:05}").repeat(2_000));
+        full.fields.insert("x-number", number.to_string().parse().unwrap());
+        full
+    };
+    let all: Vec<_> = (1..6).map(full).collect();
+    put(&store, &all, now()).await;
+    store.close().await;
+    let whole = std::fs::read(&path).unwrap();
+    let (mut lost, mut found) = (0, 0);
+    for at in (100..whole.len()).step_by(601) {
+        let directory = crate::directory();
+        let path = crate::path(&directory);
+        let mut garbled = whole.clone();
+        garbled[at] ^= 0x15;
+        std::fs::write(&path, garbled).unwrap();
+        // Where it is its own description that is garbled it may be that of no program any more.
+        let Ok(store) = SqliteStore::open(&path) else { continue };
+        for expected in &all {
+            let answer = store.find(expected.key, now()).await;
+            match answer.ok().and_then(|answer| answer.responses.into_iter().next()) {
+                Some(told) => {
+                    assert_eq!(StoredResponse { age: Duration::ZERO, ..told }, *expected, "byte {at}");
+                    found += 1;
+                }
+                None => lost += 1,
+            }
+        }
+    }
+    assert!(lost > 50 && found > 100, "{lost} {found}");
 }
 
 #[tokio::test]

@@ -200,3 +200,29 @@ async fn a_source_that_is_not_there_is_said_at_once() {
     assert!(matches!(&unknown, NotTaken::UnknownSource(name) if &**name == "news"), "{unknown}");
     assert!(local(&service, &refresh).and("news", |_| None).is_err());
 }
+
+/// A request path that asks no vendor has something to serve after a restart.
+#[tokio::test(start_paused = true)]
+async fn what_was_filled_is_served_by_the_next_process_without_an_attempt() {
+    let vendor = Vendor::counting(MAX_AGE);
+    let store = forbear_core::store::MemoryResponses::new(1 << 20);
+    let families = families(StalePolicy::new());
+    let process = || {
+        let service = layer().store(store.clone()).families(&families).layer(vendor.clone());
+        let refresh = refresh(&families, &service, quotes());
+        (service.clone(), local(&service, &refresh), refresh)
+    };
+    let (service, _, refresh) = process();
+    refresh.demand("quotes", ["a"]).await.unwrap();
+    let running = run(&refresh);
+    tokio::time::sleep(SECOND).await;
+    service.stored().await.unwrap();
+    running.abort();
+    let (_, local, _) = process();
+    assert_eq!(ask(&local, URL).await, (Served::Fresh, "1".into()));
+    tokio::time::sleep(200 * SECOND).await;
+    let (_, local, _) = process();
+    let (served, text) = ask(&local, URL).await;
+    assert_eq!((because(served), text.as_str()), (Some(Because::Demanded), "1"));
+    assert_eq!(vendor.attempts(), 1);
+}

@@ -239,6 +239,46 @@ async fn callers_that_go_at_any_moment_harm_nobody() {
     }
 }
 
+/// Polled so often, and then dropped.
+async fn dropped_after<F: Future>(polls: usize, future: F) -> bool {
+    let mut future = Box::pin(future);
+    let mut left = polls;
+    std::future::poll_fn(move |cx| {
+        if left == 0 {
+            return std::task::Poll::Ready(false);
+        }
+        left -= 1;
+        future.as_mut().poll(cx).map(|_| true)
+    })
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_goes_after_any_poll_leaves_nothing_behind() {
+    for url in [URL, "http://vendor.test/other"] {
+        for polls in 0.. {
+            let store = filled().await;
+            let looked = store.finds();
+            store.is(Mood::Slow(10 * MS));
+            let vendor = Vendor::counting("max-age=60");
+            vendor.takes(10 * MS);
+            let service = process(&vendor, &store);
+            let done = dropped_after(polls, ask(&service, url)).await;
+            // Nobody waits for the look that was begun, nor is it made once more.
+            tokio::time::sleep(100 * MS).await;
+            let attempts = vendor.attempts();
+            assert!(attempts <= usize::from(url != URL) && vendor.in_flight() == 0, "{url} {polls}");
+            assert_eq!(ask(&service, url).await.1.len(), 1);
+            assert_eq!(ask(&service, url).await.0, Served::Fresh, "{url} {polls}");
+            assert!(store.finds() - looked <= 1 && vendor.attempts() <= attempts + 1, "{url} {polls}");
+            if done {
+                assert!(polls > 1);
+                break;
+            }
+        }
+    }
+}
+
 /// The runtime that wrote ends in the middle of it.
 #[test]
 fn a_runtime_that_ends_leaves_what_it_did_not_write_to_the_next() {
