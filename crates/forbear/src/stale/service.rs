@@ -290,9 +290,16 @@ impl<S> StaleService<S> {
         let whose = WhoseRef::of(self.families.as_mut(), &self.shared, &head).owned();
         let key = self.shared.keys.of(&head);
         let entry = self.shared.find(key, &head.uri, &head.headers);
-        let shared = Arc::clone(&self.shared);
-        let ask = Ask { shared, whose, key, head, entry, usable: false, fills: true };
-        StaleFuture::asks(ask.run(self.inner.clone(), body))
+        let (shared, inner) = (Arc::clone(&self.shared), self.inner.clone());
+        StaleFuture::asks(async move {
+            // What is there need not be sent once more where it is confirmed.
+            let entry = match entry {
+                None if shared.store.may_have(key) => shared.read(key, &head, &whose).await,
+                entry => entry,
+            };
+            let ask = Ask { shared, whose, key, head, entry, usable: false, fills: true };
+            ask.run(inner, body).await
+        })
     }
 
     /// To the vendor and back; what it changes there is looked up no more.

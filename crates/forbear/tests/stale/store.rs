@@ -67,6 +67,21 @@ async fn what_the_next_process_has_is_confirmed_and_kept_anew() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_fills_the_store_has_confirmed_what_the_process_before_stored() {
+    let store = MemoryResponses::new(1 << 20);
+    let vendor = Vendor::new(|request| match request.headers().contains_key("if-none-match") {
+        true => Ok(answer(304, &[], "")),
+        false => Ok(ok(&[("etag", "\"v1\""), ("cache-control", "max-age=10")], "whole")),
+    });
+    let first = process(&vendor, &store);
+    ask(&first, URL).await;
+    first.stored().await.unwrap();
+    let second = process(&vendor, &store);
+    assert_eq!(ask(&second.filling(), URL).await, (Served::Live, "whole".into()));
+    assert_eq!(vendor.asked()["if-none-match"], "\"v1\"");
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_is_served_what_another_was_given_also_by_the_next_process() {
     let store = MemoryResponses::new(1 << 20);
     let vendor = Vendor::new(|request| {
