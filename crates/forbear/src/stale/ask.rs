@@ -72,9 +72,9 @@ impl Ask {
         let most = self.shared.budget.map(|budget| entered.after(budget));
         let deadline = own.into_iter().chain(most).min();
         let mut unsent = Some((service, body));
-        let mut followed = false;
+        let (mut followed, mut variant) = (false, 0);
         let failure = loop {
-            let waited = match self.shared.flights.join(self.key) {
+            let waited = match self.shared.flights.join(self.key, variant) {
                 Joined::Follows(interest) => {
                     if !std::mem::replace(&mut followed, true) && !self.fills {
                         self.whose.counts.coalesced();
@@ -97,7 +97,8 @@ impl Ask {
                     if entry.matches(&self.head.uri, &self.head.headers) {
                         return Ok(serve::confirmed(&self.shared, &entry, &self.head));
                     }
-                    // It was selected by other fields than ours.
+                    // It was selected by other fields than ours: those who have the same as we go together.
+                    variant = entry.variant_of(&self.shared.keys, &self.head.headers);
                 }
                 Waited::Landed(Landed::Worse(because, told)) => {
                     let told = || told.map(|told| told.of_one());

@@ -173,6 +173,8 @@ impl Demands {
 impl Wanted {
     /// Demands it in the background, where nobody did within the last `gap`.
     pub(super) fn demand(&self, key: Key, gap: Duration) {
+        // Without a runtime nothing goes on in the background.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let now = clock::now();
         let lately = self.demands.lately.entry(key);
         if !lately.or_insert_with_if(|| now, |last| now >= last.after(gap)).is_fresh() {
@@ -180,7 +182,7 @@ impl Wanted {
         }
         let Some((of, _)) = self.demands.sources.get(self.source) else { return };
         let (of, key, demands) = (of.clone(), self.key.clone(), Arc::clone(&self.demands));
-        tokio::spawn(async move {
+        runtime.spawn(async move {
             let source = of.demanded_of();
             let taken = demands.demand(source, &key).await;
             let before = demands.troubled.swap(taken.is_err(), Ordering::Relaxed);

@@ -20,6 +20,8 @@ use crate::clock;
 
 /// So much of its age is lost where a store counts in milliseconds.
 const LATER: Duration = Duration::from_millis(1);
+/// An answer that is selected by more fields answers nobody else in practice.
+const MOST_SELECTING: usize = 64;
 /// What an entry costs in memory beside its body, its fields and its URL, with its place in the map.
 const OVERHEAD: usize = 800;
 
@@ -102,9 +104,12 @@ impl Entry {
     }
 
     /// The same with its body, in memory of its own size: what arrived may be a slice of much more.
-    pub(super) fn with_body(mut self, chunks: &[Bytes]) -> Self {
+    ///
+    /// `None` where that is not all of it by what its head says (RFC 9111 section 3.3).
+    pub(super) fn with_body(mut self, chunks: &[Bytes]) -> Option<Self> {
         self.body = chunks.concat().into();
-        self
+        let said = self.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        said.is_none_or(|said: usize| said == self.body.len()).then_some(self)
     }
 
     /// This entry as a `304` to a request that asked for its confirmation leaves it; `None` where that is about another response,
@@ -173,6 +178,11 @@ impl Entry {
                 }
                 Selected::Hashed(keys, hash, _) => keys.variant(&self.vary, headers) == *hash,
             }
+    }
+
+    /// The fields that select an answer like this one, as a request has them.
+    pub(super) fn variant_of(&self, keys: &Keys, headers: &HeaderMap) -> u128 {
+        keys.variant(&self.vary, headers)
     }
 
     /// Whether the two would answer the same requests.
@@ -357,6 +367,9 @@ fn vary(headers: &HeaderMap) -> Option<Box<[HeaderName]>> {
                 return None;
             }
             names.push(name.parse().ok()?);
+            if names.len() > MOST_SELECTING {
+                return None;
+            }
         }
     }
     names.sort_unstable_by(|one: &HeaderName, other| one.as_str().cmp(other.as_str()));

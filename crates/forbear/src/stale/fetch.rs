@@ -1,5 +1,6 @@
 //! The attempt itself, in a task of its own: so it survives the caller who began it, and ends where nobody waits for it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,7 +106,7 @@ impl Fetch {
         if let Some(entry) = self.entry.as_ref().filter(|_| head.status == StatusCode::NOT_MODIFIED) {
             if let Some(confirmed) = entry.confirmed(&answer, caching) {
                 let confirmed = Arc::new(confirmed);
-                self.store(&confirmed);
+                self.store(&confirmed, &duty);
                 return duty.land(Landed::Stored(confirmed));
             }
             if self.usable {
@@ -141,7 +142,9 @@ impl Fetch {
         if let Some(rest) = rests(&head, self.whose.policy.rests()).filter(|_| self.usable) {
             self.rest(rest);
         }
-        let fallback = || !self.fills && self.whose.policy.substitute(&self.head).is_some();
+        // Where it panics, each who waits is to see that for himself.
+        let made = || self.whose.policy.substitute(&self.head).is_some();
+        let fallback = || !self.fills && catch_unwind(AssertUnwindSafe(made)).unwrap_or(true);
         if self.usable || fallback() {
             duty.land(Landed::Worse(because, None));
             let until = Instant::now() + DRAINED.1;
@@ -174,11 +177,17 @@ impl Fetch {
             () = duty.abandoned() => return,
         };
         match (fed, keeps) {
-            (Fed::Whole(chunks), Keeps::Stored(entry)) => {
-                let entry = Arc::new(entry.with_body(&chunks));
-                self.store(&entry);
-                duty.land(Landed::Stored(entry));
-            }
+            (Fed::Whole(chunks), Keeps::Stored(entry)) => match entry.with_body(&chunks) {
+                Some(entry) => {
+                    let entry = Arc::new(entry);
+                    self.store(&entry, &duty);
+                    duty.land(Landed::Stored(entry));
+                }
+                None => {
+                    self.whose.counts.unstored();
+                    duty.land(Landed::Lost);
+                }
+            },
             (Fed::Whole(chunks), Keeps::Told(because, plain)) => {
                 duty.land(Landed::Worse(because, Some(Arc::new(plain.with_body(&chunks)))));
             }
@@ -209,14 +218,14 @@ impl Fetch {
         head
     }
 
-    fn store(&self, entry: &Arc<Entry>) {
+    fn store(&self, entry: &Arc<Entry>, duty: &Duty) {
         if entry.is_forbidden() && self.whose.counts.is_news() {
             tracing::warn!(
                 family = self.whose.name.as_deref().unwrap_or(AUTOMATIC),
                 "answers that their vendor marks no-store are stored, as the policy says"
             );
         }
-        self.shared.put(&self.head, &self.whose, entry);
+        duty.unless_outdated(|| self.shared.put(&self.head, &self.whose, entry));
     }
 
     /// For so long nobody asks for a better one.

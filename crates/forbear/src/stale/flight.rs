@@ -43,6 +43,8 @@ struct State {
     interested: usize,
     /// Until when it goes on where nobody does.
     kept: Option<Monotonic>,
+    /// Something changed what it fetches since it began.
+    outdated: bool,
 }
 
 /// Wants to know how a flight ends. Once nobody does any more, the attempt is given up.
@@ -53,13 +55,16 @@ pub(super) struct Interest(Arc<Flight>);
 #[derive(Debug)]
 pub(super) struct Duty {
     flights: Arc<Flights>,
-    key: Key,
+    what: What,
     flight: Arc<Flight>,
 }
 
+/// What is fetched: an answer by its key and, where it is known by which fields answers are selected, those.
+type What = (Key, u128);
+
 /// All flights, by what they fetch.
 #[derive(Debug, Default)]
-pub(super) struct Flights(Mutex<HashMap<Key, Arc<Flight>>>);
+pub(super) struct Flights(Mutex<HashMap<What, Arc<Flight>>>);
 
 /// What a caller has to do.
 pub(super) enum Joined {
@@ -70,20 +75,31 @@ pub(super) enum Joined {
 }
 
 impl Flights {
-    /// Joins the flight that fetches this, or begins one.
-    pub(super) fn join(self: &Arc<Self>, key: Key) -> Joined {
+    /// Joins the flight that fetches this, or begins one; `variant` is zero where nobody knows yet by what answers are selected.
+    pub(super) fn join(self: &Arc<Self>, key: Key, variant: u128) -> Joined {
+        let what = (key, variant);
         let mut flights = self.lock();
-        if let Some(interest) = flights.get(&key).and_then(Interest::in_flight) {
+        if let Some(interest) = flights.get(&what).and_then(Interest::in_flight) {
             return Joined::Follows(interest);
         }
         let state = Mutex::new(State { interested: 1, ..State::default() });
         let flight = Arc::new(Flight { state, changed: Notify::new() });
-        flights.insert(key, Arc::clone(&flight));
-        let duty = Duty { flights: Arc::clone(self), key, flight: Arc::clone(&flight) };
+        flights.insert(what, Arc::clone(&flight));
+        let duty = Duty { flights: Arc::clone(self), what, flight: Arc::clone(&flight) };
         Joined::Leads(duty, Interest(flight))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<Flight>>> {
+    /// Something changed there: who asks from now on does not join what began before, and that is not stored.
+    pub(super) fn outdate(&self, key: Key) {
+        self.lock().retain(|(of, _), flight| {
+            if *of == key {
+                flight.lock().outdated = true;
+            }
+            *of != key
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<What, Arc<Flight>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -162,6 +178,14 @@ impl Duty {
         Interest(Arc::clone(&self.flight))
     }
 
+    /// Does this, unless something changed what it fetches: then neither before that nor after it.
+    pub(super) fn unless_outdated(&self, store: impl FnOnce()) {
+        let state = self.flight.lock();
+        if !state.outdated {
+            store();
+        }
+    }
+
     /// Says how it ended.
     pub(super) fn land(self, landed: Landed) {
         self.tell(landed);
@@ -169,8 +193,8 @@ impl Duty {
 
     fn tell(&self, landed: Landed) {
         let mut flights = self.flights.lock();
-        if flights.get(&self.key).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight)) {
-            flights.remove(&self.key);
+        if flights.get(&self.what).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight)) {
+            flights.remove(&self.what);
         }
         drop(flights);
         self.flight.lock().landed.get_or_insert(landed);

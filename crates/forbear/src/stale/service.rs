@@ -342,10 +342,11 @@ impl<S> StaleService<S> {
         S: Inner<B>,
         B: Send + 'static,
     {
-        if entry.failed_lately() {
+        // Without a runtime nothing goes on in the background.
+        if entry.failed_lately() || tokio::runtime::Handle::try_current().is_err() {
             return;
         }
-        if let Joined::Leads(duty, interest) = self.shared.flights.join(key) {
+        if let Joined::Leads(duty, interest) = self.shared.flights.join(key, 0) {
             interest.keep(self.shared.background());
             let shared = Arc::clone(&self.shared);
             let ask = Ask { shared, whose, key, head, entry: Some(entry), usable: true, fills: false };
@@ -362,12 +363,18 @@ impl Outdates {
         if response.status().is_client_error() || response.status().is_server_error() {
             return;
         }
-        self.shared.store.remove(self.key);
+        self.forget(self.key);
         for name in [LOCATION, CONTENT_LOCATION] {
             if let Some(uri) = self.beside(response.headers(), &name) {
-                self.shared.store.remove(self.shared.keys.at(&uri, &self.headers, self.key));
+                self.forget(self.shared.keys.at(&uri, &self.headers, self.key));
             }
         }
+    }
+
+    fn forget(&self, key: Key) {
+        // What is on its way from before is not stored after this.
+        self.shared.flights.outdate(key);
+        self.shared.store.remove(key);
     }
 
     /// The URL in this field, where it is of the same host.

@@ -1,5 +1,6 @@
 //! `StaleLayer` through its public API, under a paused clock.
 
+mod attack;
 mod bad;
 mod budgets;
 mod cases;
