@@ -86,6 +86,12 @@ impl Ask {
                     self.lead(service, body, duty, interest, deadline).await
                 }
             };
+            let waited = match waited {
+                Waited::Landed(Landed::Hasty(landed)) if self.usable || self.is_hasty() => {
+                    Waited::Landed(*landed)
+                }
+                other => other,
+            };
             match waited {
                 Waited::Own(Ok(response)) => return Ok(response),
                 Waited::Own(Err(error)) => break error,
@@ -107,6 +113,8 @@ impl Ask {
                     }
                 }
                 Waited::Landed(Landed::Failed(fault)) => break fault.of_one(),
+                // Who would have waited asks anew; one for all who would.
+                Waited::Landed(Landed::Hasty(_)) => {}
                 Waited::Landed(Landed::Unshared) => {
                     let Some((service, body)) = unsent.take() else { break lost() };
                     return self.alone(service, body, entered, deadline).await;
@@ -206,6 +214,7 @@ impl Ask {
             entry: self.entry.clone(),
             usable: self.usable,
             fills: self.fills,
+            hasty: self.is_hasty(),
         };
         let (tell, told) = oneshot::channel();
         let task = tokio::spawn(fetch.run(service, Request::from_parts(head, body), duty, tell));
@@ -240,6 +249,11 @@ impl Ask {
             }
             Err(error) => self.instead(because_of(&error)).ok_or(error),
         }
+    }
+
+    /// Whether it waits for no cool-down.
+    fn is_hasty(&self) -> bool {
+        self.fills || self.head.extensions.get::<NoWait>().is_some()
     }
 
     /// What there is where no answer is to be had, or a bad one.

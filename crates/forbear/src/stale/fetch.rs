@@ -41,6 +41,8 @@ pub(super) struct Fetch {
     pub(super) usable: bool,
     /// Whether it is for what is stored alone.
     pub(super) fills: bool,
+    /// Whether its leader waits for no cool-down.
+    pub(super) hasty: bool,
 }
 
 /// To the caller who leads: an answer as it comes, or an error that is its own.
@@ -83,7 +85,9 @@ impl Fetch {
             }
             duty.land(Landed::Worse(because, None));
         } else if duty.is_shared() {
-            duty.land(Landed::Failed(error.share()));
+            let hasty = self.hasty && error.is_refusal();
+            let failed = Landed::Failed(error.share());
+            duty.land(if hasty { Landed::Hasty(Box::new(failed)) } else { failed });
         } else {
             // Told before the flight ends, so that whoever comes now begins another.
             let _ = leader.send(Err(error));
@@ -189,7 +193,9 @@ impl Fetch {
                 }
             },
             (Fed::Whole(chunks), Keeps::Told(because, plain)) => {
-                duty.land(Landed::Worse(because, Some(Arc::new(plain.with_body(&chunks)))));
+                let hasty = self.hasty && because == Because::Limited;
+                let worse = Landed::Worse(because, Some(Arc::new(plain.with_body(&chunks))));
+                duty.land(if hasty { Landed::Hasty(Box::new(worse)) } else { worse });
             }
             (Fed::TooLarge, keeps) => {
                 self.is_not_kept(&keeps);

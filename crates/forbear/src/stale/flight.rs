@@ -23,6 +23,8 @@ pub(super) enum Landed {
     Worse(Because, Option<Arc<Plain>>),
     /// The client failed, or refused.
     Failed(SharedFault),
+    /// It was refused or limited like this, and its leader would not wait for what others would.
+    Hasty(Box<Landed>),
     /// Its answer is one caller's alone.
     Unshared,
     /// It ended without an answer: it was given up, or panicked.

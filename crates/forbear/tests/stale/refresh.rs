@@ -190,6 +190,76 @@ async fn a_fill_and_a_request_for_the_same_make_one_attempt() {
     assert_eq!((filling.await.unwrap(), vendor.attempts()), (429, 2));
 }
 
+/// A refresh waits for no cool-down, and takes no interactive caller's patience with it.
+#[tokio::test(start_paused = true)]
+async fn who_follows_one_that_does_not_wait_waits_as_long_as_ever() {
+    for limited_first in [true, false] {
+        let vendor = Vendor::counting(MAX_AGE);
+        let families = families(StalePolicy::new());
+        let client = {
+            let vendor = vendor.clone();
+            tower::service_fn(move |request: Request<forbear::Replay<Body>>| {
+                vendor.clone().oneshot(request.map(vendor::boxed))
+            })
+        };
+        let service = forbear::stack(&families).budget(30 * SECOND).stale(layer()).service(client);
+        vendor.now(|_| Ok(answer(429, &[("retry-after", "5")], "no")));
+        if !limited_first {
+            let post = Request::post(URL).body(vendor::body("x")).unwrap();
+            let mut post = post;
+            post.extensions_mut().insert(forbear::NoWait);
+            assert_eq!(service.send(post).await.unwrap().status(), 429);
+        }
+        vendor.takes(SECOND);
+        let begun = tokio::time::Instant::now();
+        let mut hasty = get(URL);
+        hasty.extensions_mut().insert(forbear::NoWait);
+        let filling = tokio::spawn(service.filling().oneshot(hasty));
+        tokio::task::yield_now().await;
+        let asked: Vec<_> = (0..10)
+            .map(|_| {
+                let service = service.clone();
+                tokio::spawn(async move { service.send(get(URL)).await.unwrap().status().as_u16() })
+            })
+            .collect();
+        tokio::time::sleep(2 * SECOND).await;
+        vendor.now(|_| Ok(ok(&[("cache-control", MAX_AGE)], "good")));
+        for one in asked {
+            assert_eq!(one.await.unwrap(), 200);
+        }
+        assert!((5 * SECOND..9 * SECOND).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+        match filling.await.unwrap() {
+            Ok(told) => assert_eq!((told.status().as_u16(), limited_first), (429, true)),
+            Err(error) => assert!(matches!(error, Error::Cooling(_)) && !limited_first, "{error:?}"),
+        }
+        // The limited one, one for all who waited, which may have met the limit too.
+        assert!(vendor.attempts() <= 3, "{}", vendor.attempts());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_who_do_not_wait_are_told_by_one_attempt() {
+    for fault in [false, true] {
+        let vendor =
+            Vendor::new(
+                move |_| if fault { Err(Fault("no connection")) } else { Ok(answer(429, &[], "no")) },
+            );
+        vendor.takes(SECOND);
+        let service = service(&vendor);
+        let asked: Vec<_> = (0..1000)
+            .map(|_| {
+                let mut hasty = get(URL);
+                hasty.extensions_mut().insert(forbear::NoWait);
+                tokio::spawn(service.clone().oneshot(hasty))
+            })
+            .collect();
+        for one in asked {
+            assert_eq!(one.await.unwrap().is_err(), fault);
+        }
+        assert_eq!(vendor.attempts(), 1);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_source_that_is_not_there_is_said_at_once() {
     let vendor = Vendor::counting(MAX_AGE);
