@@ -87,6 +87,13 @@ async fn a_scrape_says_what_was_served_of_whom_and_why() {
     let automatic = [("family", "automatic"), ("served", "live")];
     assert_eq!(scrape.value("forbear_stale_answers_total", &automatic), 1.0);
     assert!(!scrape.text.contains(".test"), "{}", scrape.text);
+
+    // With the service goes what is stored; what was counted stays.
+    drop(service);
+    let scrape = exporter.scrape(&metrics);
+    let quotes = |name| scrape.value(name, &[("family", "quotes")]);
+    assert_eq!((quotes("forbear_stale_entries"), quotes("forbear_stale_bytes")), (0.0, 0.0));
+    assert_eq!(quotes("forbear_stale_stored_total"), 1.0);
 }
 
 #[tokio::test(start_paused = true)]
