@@ -9,11 +9,11 @@ use crate::stale::{Because, StaleTotals};
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct StaleHealth {
-    /// Answers that are stored now.
+    /// Answers that are stored. One that was replaced or removed may be counted until others come.
     pub entries: u64,
     /// How many bytes of memory those take, about.
     pub bytes: u64,
-    /// Answers of the vendor, or confirmed by it.
+    /// Answers of the vendor, or confirmed by it; also those that it limited, and its faults.
     pub live: u64,
     /// Stored answers that were as good as new.
     pub fresh: u64,

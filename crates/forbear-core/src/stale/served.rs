@@ -5,7 +5,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Served {
-    /// The vendor gave it just now, or said just now that what is stored still holds.
+    /// The vendor gave it just now, be it a 429 or a fault where there was nothing better, or said just now that what is stored still holds.
     Live,
     /// It was stored, and is as good as new by what the vendor said of it.
     Fresh,

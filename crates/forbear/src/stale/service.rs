@@ -31,7 +31,10 @@ use super::shared::Shared;
 use crate::Error;
 use crate::body::BoxError;
 
-/// Serves what is stored. See the [module](super).
+/// Serves what is stored. See the [module](super). A clone shares what is stored.
+///
+/// A struct that holds one writes it out, as `StaleService<Vendor<Client<HttpConnector, Replay<Full<Bytes>>>>>` with hyper-util's client, or has it in a
+/// [`BoxVendor`](crate::BoxVendor).
 #[derive(Debug, Clone)]
 pub struct StaleService<S> {
     inner: S,
@@ -89,7 +92,7 @@ impl<S> StaleService<S> {
         self.clone().call(request).await
     }
 
-    /// How many bytes are stored in memory, about.
+    /// How many bytes are stored in memory, about. What health and metrics say of it may be behind, where nobody asks; this brings it up to date.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.shared.store.size().0
