@@ -45,11 +45,12 @@ pub struct StaleTotals {
     stale: [u64; Because::ALL.len()],
 }
 
-/// Counts one answer as stored, for as long as it lives.
+/// Counts one answer as stored, for as long as it lives, or until it is [gone](Stored::gone).
 #[derive(Debug)]
 pub struct Stored {
     counts: Arc<StaleCounts>,
     bytes: u64,
+    gone: AtomicBool,
 }
 
 fn one(counter: &AtomicU64) {
@@ -99,7 +100,7 @@ impl StaleCounts {
     pub fn held(self: &Arc<Self>, bytes: u64) -> Stored {
         one(&self.entries);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        Stored { counts: Arc::clone(self), bytes }
+        Stored { counts: Arc::clone(self), bytes, gone: AtomicBool::new(false) }
     }
 
     /// Whether this is the first time that somebody asks: for what is said once.
@@ -126,10 +127,19 @@ impl StaleCounts {
     }
 }
 
+impl Stored {
+    /// It is stored no more, though somebody may hold it yet.
+    pub fn gone(&self) {
+        if !self.gone.swap(true, Ordering::Relaxed) {
+            self.counts.entries.fetch_sub(1, Ordering::Relaxed);
+            self.counts.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
 impl Drop for Stored {
     fn drop(&mut self) {
-        self.counts.entries.fetch_sub(1, Ordering::Relaxed);
-        self.counts.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.gone();
     }
 }
 
@@ -172,6 +182,8 @@ mod tests {
         assert_eq!((totals.fresh, totals.live, totals.fallbacks, totals.refused), (2, 3, 4, 5));
         assert_eq!((totals.coalesced, totals.unstored, totals.stored), (6, 7, 2));
         assert_eq!((totals.entries, totals.bytes), (2, 120));
+        one.gone();
+        assert_eq!((counts.totals().entries, counts.totals().bytes), (1, 20));
         drop(one);
         assert_eq!((counts.totals().entries, counts.totals().bytes), (1, 20));
         drop(other);

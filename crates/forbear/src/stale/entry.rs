@@ -271,7 +271,7 @@ impl Entry {
         until > 0 && clock::now() < Monotonic::from_nanos(until)
     }
 
-    /// Counts it as stored from now on, for as long as anybody holds it.
+    /// Counts it as stored from now on, until it is gone.
     pub(super) fn count(&self, counts: &Arc<StaleCounts>) {
         self.stored.get_or_init(|| counts.stored(self.weight() as u64));
     }
@@ -279,6 +279,13 @@ impl Entry {
     /// The same of one that comes back from a store: it is not stored once more.
     pub(super) fn count_again(&self, counts: &Arc<StaleCounts>) {
         self.stored.get_or_init(|| counts.held(self.weight() as u64));
+    }
+
+    /// It is in memory no more, though somebody may be reading it.
+    pub(super) fn is_gone(&self) {
+        if let Some(stored) = self.stored.get() {
+            stored.gone();
+        }
     }
 
     /// The host that gave it, in lower case, without its port.

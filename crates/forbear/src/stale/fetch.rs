@@ -175,7 +175,7 @@ impl Fetch {
         let (feed, passing) = tee(duty.interest());
         let size = body.size_hint();
         let _ = leader.send(Ok(Response::from_parts(head, StaleBody::passing(passing, size))));
-        let fed = tokio::select! {
+        let (fed, ended) = tokio::select! {
             biased;
             fed = feed.feed(body, self.shared.max_entry) => fed,
             () = duty.abandoned() => return,
@@ -206,6 +206,8 @@ impl Fetch {
                 duty.land(Landed::Lost);
             }
         }
+        // Last: the reader may ask again at once.
+        drop(ended);
     }
 
     fn is_not_kept(&self, keeps: &Keeps) {

@@ -144,7 +144,9 @@ impl Told {
         match self {
             Self::Hit { ttl } => line.text("; hit; ttl=").number(ttl.as_secs()),
             Self::Stale { by, because } => {
-                line.text("; hit; ttl=-").number(by.as_secs()).text("; detail=").text(because.as_str())
+                // Zero has no sign.
+                let line = line.text(if by.as_secs() > 0 { "; hit; ttl=-" } else { "; hit; ttl=" });
+                line.number(by.as_secs()).text("; detail=").text(because.as_str())
             }
             Self::Missed { stored } => line.text("; fwd=uri-miss").text(if stored { "; stored" } else { "" }),
             Self::Collapsed => line.text("; fwd=uri-miss; collapsed"),
@@ -219,6 +221,10 @@ mod tests {
             (
                 Told::Stale { by: most, because: Because::BudgetExhausted },
                 "forbear; hit; ttl=-18446744073709551615; detail=budget-exhausted",
+            ),
+            (
+                Told::Stale { by: Duration::from_millis(999), because: Because::Cooling },
+                "forbear; hit; ttl=0; detail=cooling",
             ),
             (Told::Missed { stored: true }, "forbear; fwd=uri-miss; stored"),
             (Told::Missed { stored: false }, "forbear; fwd=uri-miss"),

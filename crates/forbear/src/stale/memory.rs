@@ -47,9 +47,12 @@ impl Memory {
     pub(super) fn put(&self, key: Key, family: Option<&Arc<str>>, entry: &Arc<Entry>) {
         self.cache.entry(key).and_compute_with(|known| {
             let known = known.map(moka::Entry::into_value);
-            let known = known.iter().flat_map(|known| known.entries.iter());
-            let others = known.filter(|old| !old.is_same_variant(entry));
-            let entries = std::iter::once(entry).chain(others).take(Key::VARIANTS).cloned().collect();
+            let known = || known.iter().flat_map(|known| known.entries.iter());
+            let others = known().filter(|old| !old.is_same_variant(entry));
+            let entries: Box<[_]> =
+                std::iter::once(entry).chain(others).take(Key::VARIANTS).cloned().collect();
+            let stays = |old: &Arc<Entry>| entries.iter().any(|entry| Arc::ptr_eq(entry, old));
+            known().filter(|old| !stays(old)).for_each(|old| old.is_gone());
             Op::Put(Arc::new(Variants { family: family.cloned(), entries }))
         });
         self.tidy(entry.weight());
@@ -79,7 +82,9 @@ impl Memory {
     }
 
     pub(super) fn remove(&self, key: Key) {
-        self.cache.invalidate(&key);
+        if let Some(variants) = self.cache.remove(&key) {
+            variants.entries.iter().for_each(|entry| entry.is_gone());
+        }
     }
 
     /// How many responses there were.
@@ -87,7 +92,7 @@ impl Memory {
         let mut purged = 0;
         for (key, variants) in &self.cache {
             if variants.fits(what) {
-                self.cache.invalidate(&*key);
+                self.remove(*key);
                 purged += variants.entries.len() as u64;
             }
         }

@@ -92,7 +92,7 @@ impl<S> StaleService<S> {
         self.clone().call(request).await
     }
 
-    /// How many bytes are stored in memory, about. What health and metrics say of it may be behind, where nobody asks; this brings it up to date.
+    /// How many bytes are stored in memory, about.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.shared.store.size().0

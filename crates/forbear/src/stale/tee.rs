@@ -52,6 +52,13 @@ pub(super) enum Fed {
     Failed,
 }
 
+/// The end, of which the reader is told when this is dropped.
+#[must_use = "dropping it tells the reader"]
+pub(super) struct Ended<RB> {
+    feed: Feed<RB>,
+    end: Option<End<RB>>,
+}
+
 pub(super) fn tee<RB>(interest: Interest) -> (Feed<RB>, Tee<RB>) {
     let shared = Arc::new(Mutex::new(Shared { chunks: Vec::new(), end: None, waker: None, left: false }));
     let feed = Feed(Arc::clone(&shared));
@@ -66,8 +73,9 @@ impl<RB: Body> Feed<RB>
 where
     RB::Error: Into<BoxError>,
 {
-    /// Reads `body` to its end, but not more than `most` bytes of it.
-    pub(super) async fn feed(self, body: RB, most: usize) -> Fed {
+    /// Reads `body` to its end, but not more than `most` bytes of it. Its reader is told of the end once what this gives is dropped: by then
+    /// it is stored, so that who asks again next finds it.
+    pub(super) async fn feed(self, body: RB, most: usize) -> (Fed, Ended<RB>) {
         let mut body = Box::pin(body);
         let (mut total, mut trailers) = (0_usize, None);
         loop {
@@ -91,7 +99,7 @@ where
                 Some(Err(error)) => End::Failed(error.into()),
                 None => End::Whole(trailers.take()),
             };
-            return self.finish(end);
+            return self.ended(end);
         }
     }
 
@@ -103,18 +111,31 @@ where
         wake(shared);
     }
 
-    fn finish(&self, end: End<RB>) -> Fed {
-        let mut shared = lock(&self.0);
+    fn ended(self, end: End<RB>) -> (Fed, Ended<RB>) {
         let fed = match &end {
-            End::Whole(_) => Fed::Whole(shared.chunks.clone()),
+            End::Whole(_) => Fed::Whole(lock(&self.0).chunks.clone()),
             End::Failed(_) => Fed::Failed,
             End::Rest(_) => Fed::TooLarge,
         };
+        (fed, Ended { feed: self, end: Some(end) })
+    }
+}
+
+impl<RB> Feed<RB> {
+    fn finish(&self, end: End<RB>) {
+        let mut shared = lock(&self.0);
         let end = Some(end).filter(|_| !shared.left);
         let dropped = std::mem::replace(&mut shared.end, end);
         wake(shared);
         drop(dropped);
-        fed
+    }
+}
+
+impl<RB> Drop for Ended<RB> {
+    fn drop(&mut self) {
+        if let Some(end) = self.end.take() {
+            self.feed.finish(end);
+        }
     }
 }
 

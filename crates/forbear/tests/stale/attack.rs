@@ -190,3 +190,16 @@ fn called_outside_a_runtime_it_serves_what_it_has() {
     assert_eq!(because(served(&response)), Some(Because::Revalidating));
     assert_eq!(vendor.attempts(), 1);
 }
+
+/// On several threads the reader is woken while what it read is being stored.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_again_as_soon_as_the_body_has_ended_is_served_what_is_stored() {
+    let vendor = Vendor::counting("max-age=60");
+    let service = layer().layer(vendor.clone());
+    for n in 0..500 {
+        let url = format!("http://vendor.test/{n}");
+        assert_eq!(ask(&service, &url).await.0, Served::Live);
+        assert_eq!(ask(&service, &url).await.0, Served::Fresh, "{n}");
+    }
+    assert_eq!(vendor.attempts(), 500);
+}

@@ -1,6 +1,6 @@
 //! Families with policies of their own.
 
-use forbear::stale::Fallback;
+use forbear::stale::{Fallback, PurgeResponses};
 use forbear::{Families, Family, FamilyName};
 
 use crate::vendor::{Fault, answer, ok};
@@ -129,4 +129,40 @@ async fn who_waits_for_the_attempt_of_another_is_counted_once() {
     futures_util::future::join_all((0..10).map(|_| ask(&service, URL))).await;
     let quotes = families.health().family("quotes").unwrap().stale.clone().unwrap();
     assert_eq!((quotes.coalesced, quotes.live, quotes.entries), (9, 10, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_replaced_or_purged_is_not_counted_as_stored_any_more() {
+    let vendor = Vendor::counting("max-age=10");
+    let families = families(StalePolicy::new());
+    let service = of(&families, &vendor);
+    let held = || {
+        families
+            .health()
+            .family("quotes")
+            .unwrap()
+            .stale
+            .clone()
+            .map(|stale| (stale.entries, stale.bytes > 0))
+    };
+    for _ in 0..20 {
+        ask(&service, URL).await;
+        tokio::time::sleep(20 * SECOND).await;
+    }
+    assert_eq!((vendor.attempts(), held()), (20, Some((1, true))));
+    assert_eq!(service.purge(PurgeResponses::All).await.unwrap(), 1);
+    assert_eq!(held(), Some((0, false)));
+    ask(&service, URL).await;
+    assert_eq!(held(), Some((1, true)));
+    // A change of what is stored.
+    let change = Request::post(URL).body(Body::default()).unwrap();
+    send(&service, change).await;
+    assert_eq!(held(), Some((0, false)));
+    // What makes room for others.
+    let small = forbear::StaleLayer::memory(64 << 10).families(&families).layer(vendor.clone());
+    for n in 0..1_000 {
+        ask(&small, &format!("http://vendor.test/{n}")).await;
+    }
+    let (entries, _) = held().unwrap();
+    assert!((1..100).contains(&entries), "{entries}");
 }
