@@ -36,6 +36,7 @@ pub mod pacing;
 pub mod partition;
 pub mod presets;
 pub mod retry;
+mod secret;
 pub mod signal;
 pub mod stale;
 pub mod store;

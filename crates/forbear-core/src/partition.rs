@@ -1,12 +1,14 @@
 //! Whose limit a request counts against, where a family's limits are per credential.
 
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hasher};
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 
 use http::Method;
 use siphasher::sip::SipHasher13;
+
+use crate::secret;
 
 /// A part of a family with limits of its own, such as one credential. Known by a keyed hash alone: the [key](PartitionKey) is
 /// drawn anew for every process, or is that of its store, and what was hashed is in no memory, log, file or health of ours.
@@ -35,11 +37,7 @@ impl PartitionKey {
     /// That of this process, drawn by the first who asks.
     #[must_use]
     pub fn of_process() -> Self {
-        *KEY.get_or_init(|| {
-            let drawn = RandomState::new();
-            let [one, other] = [0_u64, 1].map(|half| drawn.hash_one(half));
-            Self((u128::from(one) << 64 | u128::from(other)).to_le_bytes())
-        })
+        *KEY.get_or_init(|| Self(secret::drawn()))
     }
 
     /// Makes this the key of the process. Whether it is: not where it has another already, of another store, or drawn because a

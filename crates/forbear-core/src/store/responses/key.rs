@@ -1,7 +1,9 @@
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
+
+use crate::secret;
 
 /// Under what a response is kept: what was asked for, as whom. Keyed hashes alone: who does not know the [secret](ResponseSecret) can neither make two
 /// requests meet, nor find out what was asked, or by whom.
@@ -33,9 +35,7 @@ impl ResponseSecret {
     /// A new one.
     #[must_use]
     pub fn random() -> Self {
-        let drawn = RandomState::new();
-        let [one, other] = [0_u64, 1].map(|half| drawn.hash_one(half));
-        Self((u128::from(one) << 64 | u128::from(other)).to_le_bytes())
+        Self(secret::drawn())
     }
 
     /// One that a store kept.
