@@ -2,18 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use forbear::{Families, Family};
+use forbear::{Families, Family, Pacing};
 use serde_json::Value;
 
 use crate::documented::PAGE;
 use crate::expression::names;
 use crate::scrape::{Exporter, Scrape};
+use crate::stale::ask;
 
 const DASHBOARD: &str = include_str!("../../docs/grafana-dashboard.json");
 pub(crate) const ALERTS: &str = include_str!("../../docs/prometheus-alerts.yml");
 
+/// Of a family that is paced, and whose answers are stored.
 fn scrape() -> Scrape {
-    let families = Families::builder().family(Family::new("quotes").host("quotes.test")).build().unwrap();
+    let quotes = Family::new("quotes").host("quotes.test").pacing(Pacing::new().in_flight(10));
+    let families = Families::builder().family(quotes).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(ask(&families, "http://quotes.test/"));
     Exporter::new().scrape(&families.metrics())
 }
 
