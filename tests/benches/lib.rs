@@ -6,6 +6,7 @@
 
 pub mod allocations;
 pub mod callgrind;
+pub mod counted;
 pub mod time;
 
 /// Does once what is measured.

@@ -12,29 +12,23 @@ use bytes::Bytes;
 use forbear::stale::Served;
 use forbear::{Families, Family, StaleLayer};
 use forbear_benches::Call;
+use forbear_benches::counted::Row;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, Full};
 use moka::sync::Cache;
 use tower::{Layer, Service, service_fn};
 
-/// What is measured.
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    /// The most instructions over the floor, where that is checked: a tenth above what was counted last.
-    pub(crate) limit: Option<u64>,
-    pub(crate) make: fn() -> Call,
-}
-
 type Body = Empty<Bytes>;
 
-pub(crate) const FLOOR: &str = "floor: a request is built and dropped";
 const URL: &str = "https://quotes.test/v8/chart/AAPL?range=1d";
 const MAX_AGE: &str = "max-age=31536000";
 
 /// All rows; the floor is the first.
 pub(crate) fn all() -> Vec<Row> {
     let mut rows = vec![
-        row(FLOOR, None, || Box::new(|| drop(std::hint::black_box(request())))),
+        row("floor: a request is built and dropped", None, || {
+            Box::new(|| drop(std::hint::black_box(request())))
+        }),
         row("moka alone: a look by a number", None, moka_alone),
         row("moka and a response: its fields copied", None, moka_and_response),
         row("**fresh**", Some(8_300), || hits(&StaleLayer::memory(64 << 20))),
@@ -51,7 +45,7 @@ pub(crate) fn all() -> Vec<Row> {
 }
 
 fn row(name: &'static str, limit: Option<u64>, make: fn() -> Call) -> Row {
-    Row { name, limit, make }
+    Row { name, limit, make: Box::new(make) }
 }
 
 fn request() -> Request<Body> {

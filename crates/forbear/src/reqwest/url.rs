@@ -41,6 +41,7 @@ pub(super) fn note(uri: &Uri, url: &Url) {
     if url.cannot_be_a_base() || authority.as_str().contains('@') {
         return;
     }
+    // What was asked of it is nothing to keep either.
     let mut url = url.clone();
     url.set_path("/");
     url.set_query(None);
