@@ -6,10 +6,13 @@ mod budgets;
 mod cases;
 mod cold;
 mod families;
+mod history;
 mod never;
 #[cfg(feature = "refresh")]
 mod refresh;
 mod scripted;
+#[path = "../common/seeds.rs"]
+mod seeds;
 mod served;
 mod shared;
 mod stack;

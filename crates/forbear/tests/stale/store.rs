@@ -288,3 +288,24 @@ async fn a_purge_forgets_here_and_in_the_store() {
     assert_eq!((ask(&alone, urls[2]).await.0, ask(&alone, URL).await.0), (Served::Live, Served::Fresh));
     alone.stored().await.unwrap();
 }
+
+/// The store is told to forget while it is given, in two steps, what is to be forgotten.
+#[tokio::test(start_paused = true)]
+async fn what_is_being_written_when_it_is_purged_does_not_come_back() {
+    let store = Scripted::new();
+    let vendor = Vendor::counting("max-age=0");
+    let service = process(&vendor, &store);
+    ask(&service, URL).await;
+    service.stored().await.unwrap();
+    store.is(Mood::Slow(10 * MS));
+    let change = |url: &str| Request::post(url).body(vendor::body("x")).unwrap();
+    send(&service, change("http://other.test/a")).await;
+    settle().await;
+    // Both are in the next batch, from 10 ms on: this is removed until 20 ms, and that put until 30 ms.
+    send(&service, change("http://other.test/b")).await;
+    assert_eq!(ask(&service, URL).await.0, Served::Live);
+    tokio::time::sleep(15 * MS).await;
+    service.purge(PurgeResponses::Host("vendor.test".into())).await.unwrap();
+    service.stored().await.unwrap();
+    assert_eq!(store.kept().await, 0);
+}

@@ -57,6 +57,8 @@ struct State {
     is_writing: bool,
     /// Of answers that came faster than they were written it was told.
     told_of_lost: bool,
+    /// How many batches ended, written or not.
+    ended: u64,
     /// How often a batch was not written, and why the last time.
     failures: u64,
     last: Option<StoreError>,
@@ -122,23 +124,26 @@ impl Durable {
         what: PurgeResponses,
         in_memory: impl FnOnce() -> u64,
     ) -> Result<u64, StoreError> {
-        self.forget(&what, in_memory);
+        let before = self.forget(&what, in_memory);
         // It goes on where nobody waits for it any more.
         let durable = Arc::clone(self);
         let purged = tokio::spawn(async move {
             let _purging = Purging(&durable);
+            durable.until_ended(before).await;
             durable.store.purge(what).await
         });
         purged.await.unwrap_or_else(|ended| Err(bounded::ended(&ended, "purge responses")))
     }
 
-    /// What is read just now is not taken up any more, nor what is read until the store has forgotten too.
-    fn forget(&self, what: &PurgeResponses, in_memory: impl FnOnce() -> u64) {
+    /// What is read just now is not taken up any more, nor what is read until the store has forgotten too. Which batch is being written: what that has
+    /// may be among what is to be forgotten.
+    fn forget(&self, what: &PurgeResponses, in_memory: impl FnOnce() -> u64) -> Option<u64> {
         let mut state = self.lock();
         state.purges += 1;
         state.readings.values_mut().for_each(Underway::spoil);
         let _ = in_memory();
         state.queue.purge(what);
+        state.queue.is_writing().then_some(state.ended)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -21,8 +21,10 @@ pub(super) struct Queue {
     waiting: HashMap<Key, Change>,
     /// Those that are being written.
     writing: Vec<(Key, Change)>,
-    /// Everything is to be forgotten first.
+    /// Everything is to be forgotten before what waits, with what is being written.
     clears: bool,
+    /// Everything is being forgotten.
+    clearing: bool,
     bytes: u64,
 }
 
@@ -57,6 +59,9 @@ impl Change {
         }
         self.removed |= later.removed;
         self.puts.extend(later.puts);
+        // The store keeps no more of them either: the oldest leave.
+        let most = self.puts.len().saturating_sub(Key::VARIANTS);
+        drop(self.puts.drain(..most));
     }
 }
 
@@ -80,7 +85,8 @@ impl Queue {
     fn add(&mut self, key: Key, change: Change) {
         if self.waiting.len() >= KEYS && !self.waiting.contains_key(&key) {
             // Rather all than one that was to go.
-            *self = Self { writing: std::mem::take(&mut self.writing), clears: true, ..Self::default() };
+            let (writing, clearing) = (std::mem::take(&mut self.writing), self.clearing);
+            *self = Self { writing, clearing, clears: true, ..Self::default() };
         }
         let known = self.waiting.entry(key).or_insert_with(|| {
             self.order.push_back(key);
@@ -93,16 +99,22 @@ impl Queue {
 
     /// What the store does not know of a key; `None` where it knows all.
     pub(super) fn pending(&self, key: Key) -> Option<Change> {
-        let writing = self.writing.iter().filter(|(of, _)| *of == key).map(|(_, change)| change);
-        let mut changes = writing.chain(self.waiting.get(&key)).cloned();
-        let clears = self.clears.then(|| Change { removed: true, puts: Vec::new() });
+        // What is being written is forgotten where everything is to be.
+        let writing = self.writing.iter().filter(|(of, _)| *of == key && !self.clears);
+        let mut changes = writing.map(|(_, change)| change).chain(self.waiting.get(&key)).cloned();
+        let clears = (self.clears || self.clearing).then(|| Change { removed: true, puts: Vec::new() });
         let mut pending = clears.or_else(|| changes.next())?;
         changes.for_each(|later| pending.then(later));
         Some(pending)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.writing.is_empty() && !self.clears
+        self.waiting.is_empty() && !self.is_writing() && !self.clears
+    }
+
+    /// Whether something is being written.
+    pub(super) fn is_writing(&self) -> bool {
+        !self.writing.is_empty() || self.clearing
     }
 
     /// What is to be written next; `None` where that is nothing.
@@ -121,7 +133,8 @@ impl Queue {
                 self.writing.push((key, change));
             }
         }
-        let mut batch = Batch { clears: self.clears, ..Batch::default() };
+        self.clearing |= std::mem::take(&mut self.clears);
+        let mut batch = Batch { clears: self.clearing, ..Batch::default() };
         for (key, change) in &self.writing {
             if change.removed {
                 batch.removed.push(*key);
@@ -134,12 +147,19 @@ impl Queue {
     /// It was written.
     pub(super) fn written(&mut self) {
         self.writing.clear();
-        self.clears = false;
+        self.clearing = false;
     }
 
     /// It was not: it comes again, with what changed meanwhile.
     pub(super) fn failed(&mut self) {
-        for (key, mut change) in std::mem::take(&mut self.writing).into_iter().rev() {
+        let writing = std::mem::take(&mut self.writing);
+        if self.clears {
+            // With all that it was to change.
+            self.clearing = false;
+            return;
+        }
+        self.clears = std::mem::take(&mut self.clearing);
+        for (key, mut change) in writing.into_iter().rev() {
             match self.waiting.remove(&key) {
                 Some(later) => {
                     self.bytes -= later.bytes();
@@ -276,20 +296,59 @@ mod tests {
     }
 
     #[test]
-    fn more_removals_than_can_be_remembered_remove_everything() {
-        let mut queue = Queue::default();
-        assert!(put(&mut queue, 1, 0, 10));
-        let _ = queue.take();
-        for what in 0..=KEYS as u128 {
-            queue.remove(key(1_000 + what));
+    fn more_removals_than_can_be_remembered_remove_everything_however_the_batch_before_ends() {
+        for is_written in [false, true] {
+            let mut queue = Queue::default();
+            assert!(put(&mut queue, 1, 0, 10));
+            let _ = queue.take();
+            for what in 0..=KEYS as u128 {
+                queue.remove(key(1_000 + what));
+            }
+            assert_eq!(pending(&queue, 77), Some((true, vec![])));
+            // What is being written is forgotten too.
+            assert_eq!(pending(&queue, 1), Some((true, vec![])));
+            assert!(put(&mut queue, 77, 0, 10));
+            assert_eq!(pending(&queue, 77), Some((true, vec![10])));
+            if is_written {
+                queue.written()
+            } else {
+                queue.failed()
+            }
+            assert_eq!(pending(&queue, 1), Some((true, vec![])));
+            for _ in 0..2 {
+                let batch = queue.take().unwrap();
+                assert!(
+                    queue.waiting.len() <= KEYS
+                        && batch.clears
+                        && batch.puts.iter().all(|(put, _)| put.key == key(77))
+                );
+                assert_eq!(
+                    (pending(&queue, 1), pending(&queue, 77)),
+                    (Some((true, vec![])), Some((true, vec![10])))
+                );
+                queue.failed();
+            }
+            while queue.take().is_some() {
+                queue.written();
+            }
+            assert_eq!((pending(&queue, 1), pending(&queue, 77)), (None, None));
         }
-        assert_eq!(pending(&queue, 77), Some((true, vec![])));
-        assert!(put(&mut queue, 77, 0, 10));
-        assert_eq!(pending(&queue, 77), Some((true, vec![10])));
-        queue.failed();
-        assert!(queue.waiting.len() <= KEYS && queue.take().unwrap().clears);
-        queue.written();
-        assert_eq!(pending(&queue, 5), None);
+    }
+
+    /// As where what selects an answer is another with each request, and the store does not answer.
+    #[test]
+    fn of_one_key_no_more_variants_wait_than_are_kept() {
+        let mut queue = Queue::default();
+        for variant in 0..1_000 {
+            assert!(put(&mut queue, 1, variant, variant as usize));
+            if variant % 100 == 0 {
+                let _ = queue.take();
+                queue.failed();
+            }
+        }
+        let newest: Vec<_> = (1_000 - Key::VARIANTS..1_000).collect();
+        assert_eq!(pending(&queue, 1), Some((false, newest)));
+        assert_eq!(queue.bytes, queue.waiting[&key(1)].bytes());
     }
 
     #[test]

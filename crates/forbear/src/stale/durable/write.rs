@@ -46,6 +46,18 @@ impl Durable {
         }
     }
 
+    /// Returns once the batch has ended that came after so many, if there was one.
+    pub(super) async fn until_ended(&self, batch: Option<u64>) {
+        let Some(batch) = batch else { return };
+        loop {
+            let progress = self.progress.notified();
+            if self.lock().ended > batch {
+                return;
+            }
+            progress.await;
+        }
+    }
+
     async fn carry_out(&self, batch: Batch) -> Result<(), StoreError> {
         let Batch { clears, removed, puts } = batch;
         let (store, now) = (Arc::clone(&self.store), self.wall.now());
@@ -72,6 +84,7 @@ impl Durable {
     /// Notes how it went, and says how long to wait for the next.
     fn carried_out(&self, done: Result<(), StoreError>) -> Duration {
         let mut state = self.lock();
+        state.ended += 1;
         match done {
             Ok(()) => {
                 state.queue.written();
@@ -129,6 +142,7 @@ impl Drop for Writing {
         if !self.done {
             let mut state = self.durable.lock();
             state.is_writing = false;
+            state.ended += 1;
             state.queue.failed();
             drop(state);
             self.durable.progress.notify_waiters();
