@@ -13,7 +13,7 @@ use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 
 use super::directives::Directives;
 use super::fields::{Fields, packed, weight};
-use super::headers::{Told, date, judged, refresh, tame_age, without_hops};
+use super::headers::{Told, date, is_so_long, judged, refresh, tame_age, without_hops};
 use super::key::{Key, Keys, host_of};
 use super::policy::Caching;
 use crate::clock;
@@ -105,11 +105,10 @@ impl Entry {
 
     /// The same with its body, in memory of its own size: what arrived may be a slice of much more.
     ///
-    /// `None` where that is not all of it by what its head says (RFC 9111 section 3.3).
+    /// `None` where that is not all of it.
     pub(super) fn with_body(mut self, chunks: &[Bytes]) -> Option<Self> {
         self.body = chunks.concat().into();
-        let said = self.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        said.is_none_or(|said: usize| said == self.body.len()).then_some(self)
+        is_so_long(self.headers.get(CONTENT_LENGTH), self.body.len()).then_some(self)
     }
 
     /// This entry as a `304` to a request that asked for its confirmation leaves it; `None` where that is about another response,

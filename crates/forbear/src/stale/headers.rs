@@ -95,6 +95,12 @@ pub(super) fn judged(headers: &HeaderMap) -> HeaderMap {
     judged
 }
 
+/// Whether a body of this length is all of it by what its head says, RFC 9111 section 3.3.
+pub(super) fn is_so_long(said: Option<&HeaderValue>, length: usize) -> bool {
+    let said = said.and_then(|said| said.to_str().ok()?.parse().ok());
+    said.is_none_or(|said: usize| said == length)
+}
+
 /// A date in any of the three forms of RFC 9110 section 5.6.7.
 pub(super) fn date(value: &HeaderValue) -> Option<SystemTime> {
     httpdate::parse_http_date(value.to_str().ok()?).ok()

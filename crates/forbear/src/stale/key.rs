@@ -58,8 +58,11 @@ impl Keys {
         }
         let mut hash = self.0.hash(b'v');
         for name in vary {
-            let _ = hash.part(name.as_str().as_bytes());
-            for value in headers.get_all(name) {
+            let values = headers.get_all(name);
+            // A value may be the name of the next field.
+            let count = (values.iter().count() as u64).to_le_bytes();
+            let _ = hash.part(name.as_str().as_bytes()).part(&count);
+            for value in values {
                 let _ = hash.part(value.as_bytes());
             }
         }
@@ -184,6 +187,8 @@ mod tests {
             of(&[("accept-language", "a")]),
             of(&[("accept", "a"), ("accept", "b")]),
             of(&[("accept", "a"), ("accept-language", "b")]),
+            of(&[("accept", "accept-language")]),
+            of(&[("accept-language", "accept-language")]),
         ];
         let found: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(found.len(), all.len());

@@ -18,6 +18,7 @@ mod shared;
 mod stack;
 mod store;
 mod store_faults;
+mod store_lies;
 mod vendor;
 mod warm;
 

@@ -141,6 +141,23 @@ async fn a_store_that_fails_or_panics_fails_no_request_is_asked_less_and_less_an
     }
 }
 
+/// All who asked it at that moment were told the same fault.
+#[tokio::test(start_paused = true)]
+async fn a_short_fault_that_many_looks_meet_at_once_is_one_fault() {
+    let store = filled().await;
+    store.is(Mood::Hangs);
+    let vendor = Vendor::counting("max-age=60");
+    let service = process(&vendor, &store);
+    let asked = (0..60).map(|number| {
+        let service = service.clone();
+        async move { ask(&service, &format!("{URL}?{number}")).await }
+    });
+    futures_util::future::join_all(asked).await;
+    store.is(Mood::Well);
+    tokio::time::sleep(101 * MS).await;
+    assert_eq!(ask(&service, URL).await, (Served::Fresh, "1".into()));
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_could_not_be_written_is_written_when_the_store_is_well() {
     let store = Scripted::new();

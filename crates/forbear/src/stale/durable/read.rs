@@ -6,12 +6,14 @@ use std::time::{Duration, SystemTime};
 use forbear_core::stale::StaleCounts;
 use forbear_core::store::{FoundResponses, StoreError, StoreFault, StoredResponse};
 use forbear_core::work::Stamp;
+use http::header::CONTENT_LENGTH;
 use http::request::Parts;
 use tokio::sync::watch;
 
 use super::queue::Change;
 use super::{Durable, bounded};
 use crate::stale::entry::Entry;
+use crate::stale::headers::is_so_long;
 use crate::stale::key::{Key, Keys};
 use crate::stale::memory::add;
 use crate::stale::policy::Caching;
@@ -99,10 +101,14 @@ impl Durable {
     async fn find(&self, key: Key, now: SystemTime) -> Result<FoundResponses, StoreError> {
         let (store, name) = (Arc::clone(&self.store), self.store.name());
         let found = async move { store.find(key, Stamp::of(now)).await };
-        let found = bounded(LONGEST, "find responses", found).await;
-        match &found {
+        let mut found = bounded(LONGEST, "find responses", found).await;
+        match &mut found {
             Ok(found) => {
                 self.reads.worked(name);
+                let rows = found.responses.len();
+                found.responses.retain(|row| row.key == key && has_its_length(row));
+                found.dropped += rows - found.responses.len();
+                found.responses.truncate(Key::VARIANTS);
                 if found.dropped > 0 {
                     let rows = found.dropped;
                     tracing::warn!(
@@ -118,6 +124,11 @@ impl Durable {
         }
         found
     }
+}
+
+/// Whether the body is as long as the head says: only such were stored.
+fn has_its_length(row: &StoredResponse) -> bool {
+    is_so_long(row.fields.get(CONTENT_LENGTH), row.body.len())
 }
 
 impl Look {

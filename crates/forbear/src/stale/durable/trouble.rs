@@ -43,13 +43,17 @@ impl Trouble {
     pub(super) fn failed(&self, store: &str, error: &StoreError) -> Duration {
         let now = clock::now();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.rests(now) {
+            // Many were asked at once: it is the same fault.
+            return Monotonic::from_nanos(self.rests.load(Ordering::Relaxed)).since(now);
+        }
         let failing = match *state {
             Some(Failing { since, pause }) => Failing { since, pause: (pause * 2).min(LONGEST) },
             None => Failing { since: now, pause: FIRST },
         };
         let is_news = state.replace(failing).is_none();
-        drop(state);
         self.rests.store(now.after(failing.pause).as_nanos(), Ordering::Relaxed);
+        drop(state);
         if is_news {
             tracing::warn!(
                 store,
@@ -66,8 +70,10 @@ impl Trouble {
         if self.rests.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let failing = self.state.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let failing = state.take();
         self.rests.store(0, Ordering::Relaxed);
+        drop(state);
         if let Some(failing) = failing {
             let degraded_ms = clock::now().since(failing.since).as_millis() as u64;
             tracing::info!(store, doing = self.doing, degraded_ms, "store of answers is well again");
