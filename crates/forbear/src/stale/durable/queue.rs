@@ -310,9 +310,9 @@ mod tests {
             assert!(put(&mut queue, 77, 0, 10));
             assert_eq!(pending(&queue, 77), Some((true, vec![10])));
             if is_written {
-                queue.written()
+                queue.written();
             } else {
-                queue.failed()
+                queue.failed();
             }
             assert_eq!(pending(&queue, 1), Some((true, vec![])));
             for _ in 0..2 {
