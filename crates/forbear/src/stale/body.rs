@@ -1,6 +1,6 @@
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
@@ -58,6 +58,18 @@ pub(super) fn as_bytes<D: Buf, E: Into<BoxError>>(
     frame.map(into_bytes).map_err(Into::into)
 }
 
+/// What is left of a body of this size after so many bytes. One that is longer than it said leaves nothing to be said.
+fn without(size: &SizeHint, bytes: u64) -> SizeHint {
+    let mut left = SizeHint::new();
+    match size.upper().map(|upper| upper.checked_sub(bytes)) {
+        Some(None) => return left,
+        Some(Some(upper)) => left.set_upper(upper),
+        None => {}
+    }
+    left.set_lower(size.lower().saturating_sub(bytes));
+    left
+}
+
 impl<RB: Body> Body for StaleBody<RB>
 where
     RB::Error: Into<BoxError>,
@@ -76,7 +88,12 @@ where
                 Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
             }
             InnerProj::Live { body } => body.poll_frame(cx).map(|frame| frame.map(as_bytes)),
-            InnerProj::Passing { tee } => tee.poll_frame(cx),
+            InnerProj::Passing { tee } => {
+                let frame = ready!(tee.poll_frame(cx));
+                let length = frame.as_ref().and_then(|frame| Some(frame.as_ref().ok()?.data_ref()?.len()));
+                *this.size = without(this.size, length.unwrap_or_default() as u64);
+                Poll::Ready(frame)
+            }
         }
     }
 

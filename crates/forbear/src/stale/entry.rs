@@ -22,6 +22,8 @@ use crate::clock;
 const LATER: Duration = Duration::from_millis(1);
 /// An answer that is selected by more fields answers nobody else in practice.
 const MOST_SELECTING: usize = 64;
+/// An answer with more fields is passed on and not stored.
+const MOST_FIELDS: usize = 4_096;
 /// What an entry costs in memory beside its body, its fields and its URL, with its place in the map.
 const OVERHEAD: usize = 800;
 
@@ -77,6 +79,9 @@ impl Entry {
         let Answer { asked, status, headers, at } = *answer;
         // A fault of the vendor says nothing of the resource.
         if asked.method != Method::GET || status.is_server_error() || status == StatusCode::PARTIAL_CONTENT {
+            return None;
+        }
+        if headers.len() > MOST_FIELDS {
             return None;
         }
         let vary = vary(headers)?;

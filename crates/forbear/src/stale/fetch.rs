@@ -172,7 +172,7 @@ impl Fetch {
         RB::Error: Into<BoxError>,
     {
         let head = self.told(head, matches!(keeps, Keeps::Stored(_)));
-        let (feed, passing) = tee(duty.interest());
+        let (feed, passing) = tee(duty.interest(), self.shared.room.place());
         let size = body.size_hint();
         let _ = leader.send(Ok(Response::from_parts(head, StaleBody::passing(passing, size))));
         let (fed, ended) = tokio::select! {

@@ -8,6 +8,7 @@ use tower_layer::Layer;
 use super::durable::Durable;
 use super::flight::Flights;
 use super::key::Keys;
+use super::room::Room;
 use super::service::StaleService;
 use super::shared::Shared;
 use super::store::Store;
@@ -137,6 +138,7 @@ impl<S> Layer<S> for StaleLayer {
                 counts: Arc::default(),
                 is_shared: self.is_shared,
                 max_entry: self.max_entry,
+                room: Room::new(self.bytes.saturating_add(self.max_entry as u64)),
                 budget: self.budget,
                 wall,
             }),

@@ -41,7 +41,8 @@
 //! **The next process** has what is stored where there is a [store](StaleLayer::store) behind memory.
 //!
 //! **Cancellation.** An attempt is a task of its own. Whoever began it may go: it is given up once nobody waits for it. **Memory.** Bounded by
-//! bytes; an answer on its way to the store takes at most [`StaleLayer::max_entry`].
+//! bytes; answers on their way into it take at most [`StaleLayer::max_entry`] each, and together as much as may be kept and one more. One that finds no room is passed on as
+//! it comes, and not stored.
 
 mod ask;
 mod body;
@@ -63,6 +64,7 @@ mod memory;
 mod oneshot;
 mod plain;
 mod policy;
+mod room;
 mod serve;
 mod service;
 mod shared;

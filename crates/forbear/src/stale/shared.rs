@@ -12,6 +12,7 @@ use super::entry::Entry;
 use super::flight::Flights;
 use super::key::{Key, Keys};
 use super::policy::{Caching, Whose};
+use super::room::Room;
 use super::store::{Reading, Store};
 use super::wall::Wall;
 use crate::budget::effective;
@@ -33,6 +34,8 @@ pub(super) struct Shared {
     pub(super) is_shared: bool,
     /// Of a larger body nothing is stored.
     pub(super) max_entry: usize,
+    /// What all bodies take that are on their way.
+    pub(super) room: Arc<Room>,
     /// The longest that anybody waits for an answer.
     pub(super) budget: Option<Duration>,
     pub(super) wall: Wall,

@@ -9,12 +9,20 @@ use http::HeaderMap;
 use http_body::{Body, Frame};
 
 use super::flight::Interest;
+use super::room::Place;
 use crate::body::BoxError;
+
+/// A body that comes in more pieces takes more memory than it has bytes, and one may come in pieces without any.
+const PIECES: usize = 16 * 1024;
+/// What a piece takes beside its bytes.
+const PIECE: usize = 64;
 
 /// What lies between who reads the vendor's body and who reads the answer's.
 #[derive(Debug)]
 struct Shared<RB> {
     chunks: Vec<Bytes>,
+    /// What they take.
+    place: Place,
     end: Option<End<RB>>,
     waker: Option<Waker>,
     /// Nobody reads the answer any more.
@@ -25,7 +33,7 @@ struct Shared<RB> {
 enum End<RB> {
     Whole(Option<HeaderMap>),
     Failed(BoxError),
-    /// It is too large to be stored: its reader goes on by itself.
+    /// It is too large to be stored, or there is no room for it: its reader goes on by itself.
     Rest(Pin<Box<RB>>),
 }
 
@@ -46,7 +54,7 @@ pub(super) struct Tee<RB> {
 pub(super) enum Fed {
     /// Everything was read, and is here.
     Whole(Vec<Bytes>),
-    /// It is larger than may be stored.
+    /// It is larger than may be stored, or than there is room for.
     TooLarge,
     /// It failed half-way.
     Failed,
@@ -59,8 +67,9 @@ pub(super) struct Ended<RB> {
     end: Option<End<RB>>,
 }
 
-pub(super) fn tee<RB>(interest: Interest) -> (Feed<RB>, Tee<RB>) {
-    let shared = Arc::new(Mutex::new(Shared { chunks: Vec::new(), end: None, waker: None, left: false }));
+pub(super) fn tee<RB>(interest: Interest, place: Place) -> (Feed<RB>, Tee<RB>) {
+    let shared = Shared { chunks: Vec::new(), place, end: None, waker: None, left: false };
+    let shared = Arc::new(Mutex::new(shared));
     let feed = Feed(Arc::clone(&shared));
     (feed, Tee { shared, read: 0, rest: None, done: false, _interest: interest })
 }
@@ -73,42 +82,45 @@ impl<RB: Body> Feed<RB>
 where
     RB::Error: Into<BoxError>,
 {
-    /// Reads `body` to its end, but not more than `most` bytes of it. Its reader is told of the end once what this gives is dropped: by then
-    /// it is stored, so that who asks again next finds it.
+    /// Reads `body` to its end, but not more than `most` bytes of it, nor more than there is room for. Its reader is told of the end once what this
+    /// gives is dropped: by then it is stored, so that who asks again next finds it.
     pub(super) async fn feed(self, body: RB, most: usize) -> (Fed, Ended<RB>) {
         let mut body = Box::pin(body);
-        let (mut total, mut trailers) = (0_usize, None);
-        loop {
+        let (mut total, mut pieces, mut trailers) = (0_usize, 0, None);
+        let end = loop {
             let frame = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await;
-            let end = match frame {
+            pieces += 1;
+            let fits = match frame {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(mut data) => {
                         let chunk = data.copy_to_bytes(data.remaining());
                         total = total.saturating_add(chunk.len());
-                        self.push(chunk);
-                        if total <= most {
-                            continue;
-                        }
-                        End::Rest(body)
+                        self.push(chunk) && total <= most
                     }
                     Err(other) => {
                         trailers = other.into_trailers().ok();
-                        continue;
+                        true
                     }
                 },
-                Some(Err(error)) => End::Failed(error.into()),
-                None => End::Whole(trailers.take()),
+                Some(Err(error)) => break End::Failed(error.into()),
+                None => break End::Whole(trailers.take()),
             };
-            return self.ended(end);
-        }
+            if !fits || pieces == PIECES {
+                break End::Rest(body);
+            }
+        };
+        self.ended(end)
     }
 
-    fn push(&self, chunk: Bytes) {
+    /// Whether there was room for it.
+    fn push(&self, chunk: Bytes) -> bool {
         let mut shared = lock(&self.0);
+        let fits = shared.place.takes(chunk.len() + PIECE);
         if !chunk.is_empty() {
             shared.chunks.push(chunk);
         }
         wake(shared);
+        fits
     }
 
     fn ended(self, end: End<RB>) -> (Fed, Ended<RB>) {
@@ -198,6 +210,7 @@ where
                 }
                 Some(end) => {
                     shared.chunks = Vec::new();
+                    shared.place.gives_back();
                     drop(shared);
                     match end {
                         End::Rest(body) => self.rest = Some(body),

@@ -116,6 +116,38 @@ async fn a_thousand_fields_to_select_by_are_too_many() {
     }
 }
 
+/// Of as many names as there can be, and of one name.
+#[tokio::test(start_paused = true)]
+async fn very_many_fields_pass_and_are_not_stored() {
+    for (fields, names, is_stored) in
+        [(4_000, 4_000, true), (5_000, 5_000, false), (30_000, 30_000, false), (100_000, 1, false)]
+    {
+        let many = move |mut response: Response<Body>| {
+            for n in 0..fields {
+                let name: http::HeaderName = format!("x-{}", n % names).parse().unwrap();
+                let _ = response.headers_mut().try_append(name, "1".parse().unwrap());
+            }
+            response
+        };
+        let vendor =
+            Vendor::new(move |_| Ok(many(ok(&[("cache-control", "max-age=60"), ("etag", "\"v\"")], "abc"))));
+        let service = service(&vendor);
+        for _ in 0..2 {
+            let response = send(&service, get(URL)).await;
+            assert!(response.headers().len() >= fields.min(24_000));
+            assert_eq!(text(response).await, "abc");
+        }
+        assert_eq!(vendor.attempts() == 1, is_stored, "{fields} {names}");
+        // Nor where it confirms what is stored.
+        vendor.now(|_| Ok(ok(&[("cache-control", "max-age=1"), ("etag", "\"v\"")], "abc")));
+        let url = "http://vendor.test/b";
+        ask(&service, url).await;
+        tokio::time::sleep(10 * SECOND).await;
+        vendor.now(move |_| Ok(many(answer(304, &[("etag", "\"v\"")], ""))));
+        assert_eq!(ask(&service, url).await.1, "abc");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_fallback_that_panics_is_its_callers_and_makes_no_further_attempt() {
     let vendor = Vendor::new(|_| Ok(answer(503, &[], "down")));

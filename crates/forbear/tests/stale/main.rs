@@ -2,6 +2,7 @@
 
 mod attack;
 mod bad;
+mod bodies;
 mod budgets;
 mod cases;
 mod cold;
