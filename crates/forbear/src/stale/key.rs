@@ -12,25 +12,8 @@ use crate::Partition;
 /// What a request asks for, as whom.
 pub(super) use forbear_core::store::ResponseKey as Key;
 
-/// Fields that say who asks: those of HTTP, and what vendors call their keys.
-const CREDENTIALS: [HeaderName; 16] = [
-    AUTHORIZATION,
-    PROXY_AUTHORIZATION,
-    COOKIE,
-    HeaderName::from_static("x-api-key"),
-    HeaderName::from_static("api-key"),
-    HeaderName::from_static("apikey"),
-    HeaderName::from_static("x-api-token"),
-    HeaderName::from_static("x-auth-token"),
-    HeaderName::from_static("x-access-token"),
-    HeaderName::from_static("x-goog-api-key"),
-    HeaderName::from_static("x-rapidapi-key"),
-    HeaderName::from_static("x-subscription-token"),
-    HeaderName::from_static("x-shopify-access-token"),
-    HeaderName::from_static("ocp-apim-subscription-key"),
-    HeaderName::from_static("private-token"),
-    HeaderName::from_static("x-amz-security-token"),
-];
+/// Fields of HTTP that say who asks. What vendors call their keys [is known by their names](says_who).
+const CREDENTIALS: [HeaderName; 3] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE];
 
 /// Hashes keys: by a secret, so that who does not know it can make no two requests meet, and no credential is in a key to be read. That of a
 /// store stays the same in the next process.
@@ -83,7 +66,7 @@ impl Keys {
     fn whose(&self, head: &Parts) -> u128 {
         let partition = head.extensions.get::<Partition>();
         let (user, _) = authority(&head.uri, &head.headers);
-        let has = head.headers.keys().any(|name| CREDENTIALS.contains(name));
+        let has = head.headers.keys().any(says_who);
         if partition.is_none() && user.is_empty() && !has {
             return 0;
         }
@@ -94,8 +77,47 @@ impl Keys {
                 let _ = hash.part(name.as_str().as_bytes()).part(value.as_bytes());
             }
         }
+        // In whatever order they come.
+        let others = head.headers.keys().filter(|name| has && says_who(name) && !CREDENTIALS.contains(name));
+        match others.fold(0, |sum: u128, name| sum.wrapping_add(self.field(name, &head.headers))) {
+            0 => hash.finish(),
+            others => hash.part(&others.to_le_bytes()).finish(),
+        }
+    }
+
+    /// One field with all its values.
+    fn field(&self, name: &HeaderName, headers: &HeaderMap) -> u128 {
+        let mut hash = self.0.hash(b'f');
+        let _ = hash.part(name.as_str().as_bytes());
+        for value in headers.get_all(name) {
+            let _ = hash.part(value.as_bytes());
+        }
         hash.finish()
     }
+}
+
+/// Whether a field says who asks, by what the parts of its name end in: `X-Vault-Token`, `DD-API-KEY`, `X-Auth-Email`. To take one for such that is
+/// none costs a hit; to miss one tells a user what is another's.
+fn says_who(name: &HeaderName) -> bool {
+    let name = name.as_str().as_bytes();
+    let says = |part: &[u8]| {
+        matches!(
+            part,
+            [.., b'k', b'e', b'y']
+                | [.., b't', b'o', b'k', b'e', b'n']
+                | [.., b'a', b'u', b't', b'h']
+                | [.., b'a', b'u', b't', b'h', b'o', b'r', b'i', b'z', b'a', b't', b'i', b'o', b'n']
+                | [.., b'c', b'o', b'o', b'k', b'i', b'e']
+                | [.., b's', b'e', b's', b's', b'i', b'o', b'n']
+                | [.., b's', b'e', b'c', b'r', b'e', b't']
+                | [.., b'p', b'a', b's', b's', b'w', b'o', b'r', b'd']
+                | [.., b'c', b'r', b'e', b'd', b'e', b'n', b't', b'i', b'a', b'l']
+                | [.., b'c', b'r', b'e', b'd', b'e', b'n', b't', b'i', b'a', b'l', b's']
+                | [.., b'j', b'w', b't']
+        )
+    };
+    // That one is another with each request.
+    !name.ends_with(b"idempotency-key") && name.split(|byte| matches!(byte, b'-' | b'_')).any(says)
 }
 
 /// Who asks by the URL, and which host and port; that of the field `Host` where the URL has none.
@@ -167,6 +189,9 @@ mod tests {
         for name in &CREDENTIALS {
             all.push(head("https://a.example/x", &[(name.as_str(), "Bearer 2")]));
         }
+        for name in ["x-api-key", "x-goog-api-key", "private-token"] {
+            all.push(head("https://a.example/x", &[(name, "Bearer 2")]));
+        }
         let found: std::collections::HashSet<_> = all.iter().map(|head| keys.of(head)).collect();
         assert_eq!(found.len(), all.len());
         let upper = head("https://A.example/x", &[("accept", "text/html")]);
@@ -174,6 +199,81 @@ mod tests {
         let turned = [("authorization", "Bearer 1"), ("accept", "*/*"), ("cookie", "a")]
             .map(|(name, value)| (name, value));
         assert_eq!(keys.of(&head("https://a.example/x", &turned)), keys.of(&all[10]));
+    }
+
+    #[test]
+    fn fields_say_who_asks_by_their_names() {
+        let says = |name: &str| says_who(&name.parse().unwrap());
+        for name in &CREDENTIALS {
+            assert!(says_who(name), "{name}");
+        }
+        for name in [
+            "X-Api-Key",
+            "Api-Key",
+            "ApiKey",
+            "X-Api-Token",
+            "X-Auth-Token",
+            "X-Access-Token",
+            "X-Goog-Api-Key",
+            "X-RapidAPI-Key",
+            "X-Shopify-Access-Token",
+            "Ocp-Apim-Subscription-Key",
+            "Private-Token",
+            "X-Amz-Security-Token",
+            "X-Vault-Token",
+            "DD-API-KEY",
+            "DD-APPLICATION-KEY",
+            "X-Auth-Email",
+            "X-MBX-APIKEY",
+            "X-CMC_PRO_API_KEY",
+            "CB-ACCESS-KEY",
+            "X-Figma-Token",
+            "Circle-Token",
+            "JOB-TOKEN",
+            "X-Session",
+            "X-Client-Secret",
+            "X-JWT-Assertion",
+            "X-Password",
+            "X-User-Credentials",
+            "X-Forwarded-Authorization",
+            "authtoken",
+        ] {
+            assert!(says(name), "{name}");
+        }
+        for name in [
+            "accept",
+            "accept-language",
+            "user-agent",
+            "host",
+            "cache-control",
+            "if-none-match",
+            "traceparent",
+            "x-request-id",
+            "idempotency-key",
+            "x-idempotency-key",
+            "x-keyword",
+            "x-author",
+            "x-tokens-left",
+            "x",
+            "-",
+        ] {
+            assert!(!says(name), "{name}");
+        }
+        let keys = Keys::new(ResponseSecret::random());
+        let of = |fields: &[(&str, &str)]| keys.of(&head("https://a.example/x", fields)).whose;
+        let (one, two) = (("x-vault-token", "1"), ("dd-api-key", "2"));
+        assert_eq!(of(&[one, two]), of(&[two, one]));
+        let all = [
+            of(&[]),
+            of(&[one]),
+            of(&[two]),
+            of(&[one, two]),
+            of(&[one, one]),
+            of(&[("x-vault-token", "2"), ("dd-api-key", "1")]),
+            of(&[("x-api-key", "1"), one]),
+            of(&[("authorization", "1"), one]),
+        ];
+        assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), all.len());
     }
 
     #[test]
