@@ -15,12 +15,10 @@
 //! | [`budget`] | how long a logical request may take |
 //! | [`deadlines`] | until when a URL is to be left alone |
 //! | [`retry`] | whether and when a logical request is sent again |
-//! | [`work`] | when a key of a source is refreshed |
+//! | [`work`] | what may happen to one key of refresh work, and when it is refreshed |
 //! | [`stale`] | when an old answer may be served in the place of a new one |
-//! | [`store`] | what outlives the process, or is shared: traits, and stores in memory |
+//! | [`store`] | what outlives the process, or is shared, and which of two truths holds: traits, and stores in memory |
 //! | [`health`] | what an operator is shown |
-//! | [`store`] | what outlives a process, and which of two truths holds |
-//! | [`work`] | what may happen to one key of refresh work |
 
 mod bounded;
 pub mod budget;

@@ -30,7 +30,8 @@ async fn the_next_process_serves_what_is_fresh_and_then_what_is_stale_and_no_you
     assert_eq!(ask(&first, URL).await, (Served::Live, "1".into()));
     first.stored().await.unwrap();
     drop(first);
-    tokio::time::sleep(40 * SECOND).await;
+    // Half a second past the full one: both the age and the rest are rounded down.
+    tokio::time::sleep(40 * SECOND + SECOND / 2).await;
     let vendor = down();
     let second = process(&vendor, &store);
     let response = send(&second, get(URL)).await;
