@@ -135,6 +135,8 @@ mod tests {
             automatic.get("other.example").is_some(),
             "it shares the cool-down of the one that found no room"
         );
+        assert!(automatic.existing(OVERFLOW).is_some());
+        assert!(automatic.existing("other.example").is_none(), "it has no family of its name");
         let later = now.after(Duration::from_secs(3600));
         let probe = match automatic.hosts.overflow().unwrap().gate.admit(&Ask::new(later), later).0 {
             Decision::Go(ticket) => ticket,

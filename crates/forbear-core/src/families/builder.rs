@@ -142,6 +142,8 @@ mod tests {
         assert!(problem([Family::new(" ")]).contains("no name"));
         assert!(problem([Family::new("automatic")]).contains("metrics"));
         assert!(problem([Family::new("a"), Family::new("a")]).contains("twice"));
+        let twice = problem([Family::new("a").host("x.example").host("X.example")]);
+        assert!(twice.contains("names host \"x.example\" twice"), "{twice}");
         assert!(problem([Family::new("a").host("https://x.example")]).contains("scheme"));
         assert!(problem([Family::new("a").host("x.example/v1")]).contains("path"));
         assert!(problem([Family::new("a").host("x.example:http")]).contains("host \"x.example:http\""));

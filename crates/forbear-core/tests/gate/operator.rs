@@ -1,10 +1,12 @@
 //! Pause, resume and clear.
 
+use forbear_core::deadlines::Deadlines;
 use forbear_core::gate::{
     Act, Ask, Effect, Event, GateSettings, Operator, Outcome, Phase, RefusalCause, clears,
 };
 use forbear_core::partition::Partition;
 use forbear_core::signal::Class;
+use http::Uri;
 
 use super::support::*;
 
@@ -254,4 +256,23 @@ fn an_operators_deadline_is_not_rechecked_and_stays_the_operators() {
         gate.observe(&gate.foreign(at(101.0)), Outcome::Bad(&throttled().delay(secs(900)), ROUTE), at(102.0));
     assert!(!view(&gate, at(103.0)).by_operator);
     assert!(go(&gate, at(113.0)).is_probe());
+}
+
+#[test]
+fn a_clear_empties_the_deadlines_of_urls_once() {
+    let deadlines = Deadlines::new(2);
+    let key = || deadlines.key(&Uri::from_static("https://a.example/1"), None, None);
+    deadlines.record(key(), at(100.0), false, at(0.0));
+    let _ = gate().clear(Operator::new("ada", "the vendor lifted it"), at(1.0));
+    assert_eq!(deadlines.get(key(), at(1.0)), None);
+    // Other tests of the process may clear between.
+    let found = loop {
+        let before = clears();
+        deadlines.record(key(), at(100.0), false, at(1.0));
+        let found = deadlines.get(key(), at(1.0));
+        if before == clears() {
+            break found;
+        }
+    };
+    assert_eq!(found, Some(at(100.0)));
 }

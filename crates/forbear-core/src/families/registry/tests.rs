@@ -328,3 +328,27 @@ fn a_host_that_was_not_well_yet_is_probed_by_who_takes_it_over() {
     families.set([Family::new("w").host("w.test").host("v.test")], now).unwrap();
     assert_eq!(phase("w"), Phase::Recovering);
 }
+
+#[test]
+fn hosts_that_find_no_room_are_counted() {
+    let families = Families::builder().build().unwrap();
+    let signal = Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(60));
+    let now = Monotonic::ORIGIN;
+    for host in 0..=crate::bounded::MOST {
+        let uri = format!("https://h{host}.example/").parse().unwrap();
+        let gate = &families.id().member_for(&uri, now).unwrap().gate;
+        drop(gate.observe(&gate.foreign(now), Outcome::Bad(&signal, "/"), now));
+    }
+    assert_eq!(families.overflows(), 1);
+}
+
+#[test]
+fn families_that_are_gone_free_their_place() {
+    let last = (0..1000).map(|_| Families::builder().build().unwrap().id()).last().unwrap();
+    assert!(last.0.place < 500, "{last:?}");
+}
+
+#[test]
+fn a_name_reads_as_it_was_given() {
+    assert_eq!(FamilyName::from_static("quotes").to_string(), "quotes");
+}
