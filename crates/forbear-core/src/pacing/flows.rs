@@ -133,3 +133,70 @@ impl Flows {
         self.by_id.values_mut().flat_map(|flow| flow.waiters.values_mut())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::time::Monotonic;
+
+    /// Flows, and how many have come.
+    #[derive(Default)]
+    struct Came(Flows, u64);
+
+    impl Came {
+        /// One of each of these callers comes.
+        fn come(&mut self, callers: std::ops::Range<u64>, cost: u32) -> Vec<(FlowId, Tag)> {
+            let one = |caller: u64| {
+                let entry = Entry::new().caller(Caller::of(caller.to_le_bytes())).cost(cost);
+                self.1 += 1;
+                let (id, number) = (FlowId::of(&entry), Tag(self.1));
+                let waiter = Waiter { entry, waker: None, looks_at: Monotonic::ORIGIN, called: None };
+                self.0.insert(id, number, waiter);
+                (id, number)
+            };
+            callers.map(one).collect()
+        }
+
+        fn serve(&mut self, waiting: Vec<(FlowId, Tag)>) {
+            waiting.into_iter().for_each(|(id, number)| assert!(self.0.remove(id, number, true).is_some()));
+        }
+
+        fn resting(&self) -> usize {
+            self.0.by_id.len() - self.0.heads.len()
+        }
+    }
+
+    #[test]
+    fn callers_that_rest_are_remembered_while_they_are_ahead_and_up_to_a_bound() {
+        let mut came = Came::default();
+        let waits = came.come(0..1, 1);
+        let ahead = came.come(1..2001, 10);
+        for (served, one) in ahead.into_iter().enumerate() {
+            came.serve(vec![one]);
+            // Beside as many as wait; then all at once.
+            let most = REMEMBERED.max(came.0.heads.len());
+            assert!(came.resting() <= most, "{served}: {}", came.resting());
+            assert!(served >= 1000 || came.resting() == served + 1);
+        }
+        came.serve(waits);
+        assert_eq!(came.0.by_id.len(), 0, "nobody waits, so nobody is ahead");
+    }
+
+    #[test]
+    fn those_that_everybody_caught_up_with_make_room_first() {
+        let mut came = Came::default();
+        let _waits = came.come(0..1, 1);
+        let (early, late) = (came.come(1..1001, 10), came.come(1001..1026, 40));
+        came.serve(early);
+        assert_eq!(came.resting(), 1000);
+        // Another is served until everybody stands where the thousand are.
+        for _ in 0..9 {
+            let again = came.come(5000..5001, 1);
+            came.serve(again);
+        }
+        assert_eq!((came.0.stand, came.resting()), (10, 1000));
+        came.serve(late);
+        assert_eq!(came.resting(), 25, "those that are still ahead");
+    }
+}

@@ -65,3 +65,39 @@ impl Gap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanos: u64) -> Monotonic {
+        Monotonic::from_nanos(nanos)
+    }
+
+    fn sent(times: impl IntoIterator<Item = u64>) -> Gap {
+        let mut gap = Gap::default();
+        gap.configure(Duration::from_nanos(10), false);
+        times.into_iter().for_each(|nanos| gap.book(1, at(nanos)));
+        gap
+    }
+
+    /// Each of the last two is given back by itself, in any order.
+    #[test]
+    fn what_is_given_back_keeps_no_gap() {
+        for (given, ends) in
+            [(vec![], 30), (vec![20], 20), (vec![10], 30), (vec![20, 10], 0), (vec![10, 20], 0)]
+        {
+            let mut gap = sent([10, 20]);
+            given.iter().for_each(|nanos| gap.give_back(at(*nanos)));
+            assert_eq!(gap.ends(None), at(ends), "{given:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_any_more_takes_nothing_with_it() {
+        let mut gap = sent([0, 10, 20]);
+        gap.give_back(at(0));
+        gap.give_back(at(20));
+        assert_eq!(gap.ends(None), at(20));
+    }
+}

@@ -65,3 +65,25 @@ impl Held {
         if queued { &mut self.queued } else { &mut self.others }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gap_is_kept_for_a_second_and_by_those_in_another_queue_without_end() {
+        let at = |millis| Monotonic::ORIGIN.after(Duration::from_millis(millis));
+        let (mut held, never) = (Held::default(), Monotonic::NEVER);
+        assert!(held.is_empty());
+        held.add(1, false, at(0));
+        let shown = |held: &Held, now| (held.is_empty(), held.keeps(now), held.ends(now));
+        assert_eq!(shown(&held, at(999)), (false, true, at(1000)));
+        assert_eq!(shown(&held, at(1000)), (false, false, never));
+        held.add(1, true, at(0));
+        assert_eq!(shown(&held, at(999)), (false, true, never));
+        held.remove(1, false);
+        assert_eq!(shown(&held, at(1000)), (false, true, never));
+        held.remove(1, true);
+        assert_eq!(shown(&held, at(1000)), (true, false, never));
+    }
+}

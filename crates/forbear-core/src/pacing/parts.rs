@@ -54,3 +54,98 @@ impl Pacer {
         self.parts.get().map(|parts| parts.every()).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::pacing::{Booking, Entered, Entry, Left, Pacing, Spot, Unit};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn at(millis: u64) -> Monotonic {
+        Monotonic::ORIGIN.after(Duration::from_millis(millis))
+    }
+
+    fn pacer(pacing: &Pacing) -> Arc<Pacer> {
+        let pacer = Pacer::new(pacing, Duration::from_secs(60));
+        assert!(pacer.is_idle(at(0)));
+        pacer
+    }
+
+    fn goes(pacer: &Arc<Pacer>, millis: u64) -> Booking {
+        match pacer.enter(&Entry::new(), at(millis)) {
+            Entered::Go(booking) => booking,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn waits(pacer: &Arc<Pacer>, millis: u64) -> Spot {
+        match pacer.enter(&Entry::new(), at(millis)) {
+            Entered::Queued(spot) => spot,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Whatever would be lost with it keeps a pacer, and nothing else.
+    #[test]
+    fn a_pacer_rests_once_nothing_would_be_lost() {
+        let idle = |pacer: &Pacer, times: [u64; 2]| times.map(|millis| pacer.is_idle(at(millis)));
+
+        let gap = pacer(&Pacing::new().gap(SECOND).margin(Duration::ZERO));
+        drop(goes(&gap, 0));
+        assert_eq!(idle(&gap, [999, 1000]), [false, true], "a gap");
+
+        let window = pacer(&Pacing::new().at_most(2, SECOND).margin(Duration::ZERO));
+        drop(goes(&window, 0));
+        // Both ends belong to a span.
+        assert_eq!(idle(&window, [1000, 1001]), [false, true], "a window");
+
+        let in_flight = pacer(&Pacing::new().in_flight(1));
+        let flies = goes(&in_flight, 0);
+        assert!(!in_flight.is_idle(at(9000)), "what is in flight");
+        let spot = waits(&in_flight, 0);
+        drop(flies);
+        assert!(!in_flight.is_idle(at(9000)), "one that waits");
+        drop(spot);
+        assert!(in_flight.is_idle(at(9000)));
+
+        let held = pacer(&Pacing::new().at_most(2, SECOND).margin(Duration::ZERO));
+        for queued in [false, true] {
+            let mut booking = goes(&held, 0);
+            if queued {
+                booking.hold_queued(at(0));
+            } else {
+                booking.hold(at(0));
+            }
+            assert!(!held.is_idle(at(9000)), "what is held back, queued: {queued}");
+            booking.give_back(at(9000));
+            assert!(held.is_idle(at(9000)));
+        }
+
+        let spread = pacer(&Pacing::new().steered(true));
+        spread.steer(&[Left { remaining: 5, reset: 2 * SECOND, unit: Unit::Attempts }], at(0), at(0));
+        assert_eq!(idle(&spread, [1999, 2000]), [false, true], "the vendor's word");
+
+        let lowered = pacer(&Pacing::new().steered(true));
+        let flying = [0, 0, 0, 0].map(|now| goes(&lowered, now));
+        assert!(lowered.lower(at(0), at(1)));
+        drop(flying);
+        assert!(!lowered.is_idle(at(9000)), "what the vendor lowered");
+        (0..30).for_each(|_| lowered.good());
+        assert!(lowered.is_idle(at(9000)));
+    }
+
+    #[test]
+    fn a_spot_is_found_again_after_it_looked() {
+        let gap = pacer(&Pacing::new().gap(SECOND).margin(Duration::ZERO));
+        drop(goes(&gap, 0));
+        let mut spot = waits(&gap, 1);
+        let _ = spot.turn(Waker::noop(), at(1));
+        assert!(!gap.is_idle(at(1000)));
+        drop(spot);
+        assert!(gap.is_idle(at(1000)));
+    }
+}

@@ -96,6 +96,19 @@ fn turns_are_by_cost() {
     assert_eq!(served(all(&pacer, &entries), 1000), ["a", "b", "b", "b", "a", "b", "b", "b", "a"]);
 }
 
+/// Who was served ahead of the others waits until they have caught up, also where it had nothing to send meanwhile.
+#[test]
+fn who_comes_back_ahead_of_the_others_is_not_new() {
+    let pacer = busy();
+    let (a, b) = (ENTRY.caller(Caller::of("a")).cost(3), ENTRY.caller(Caller::of("b")));
+    let mut first = all(&pacer, &[("a", a)]);
+    let mut waiting = all(&pacer, &[("b", b); 3]);
+    let (_, mut a_first) = first.remove(0);
+    drop(a_first.goes(at(1000)));
+    waiting.push(("a", Waiting::new(&pacer, &a, at(1001))));
+    assert_eq!(served(waiting, 2000), ["b", "b", "b", "a"]);
+}
+
 /// Callers with a name of their own each, without end, do not keep an old one waiting.
 #[test]
 fn new_callers_do_not_starve_an_old_one() {
