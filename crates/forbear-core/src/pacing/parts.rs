@@ -57,10 +57,10 @@ impl Pacer {
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
     use std::time::Duration;
 
     use super::*;
+    use crate::bounded::MOST;
     use crate::pacing::{Booking, Entered, Entry, Left, Pacing, Spot, Unit};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -138,14 +138,15 @@ mod tests {
         assert!(lowered.is_idle(at(9000)));
     }
 
+    /// As many partitions as may be are busy: the next share one, until there is room.
     #[test]
-    fn a_spot_is_found_again_after_it_looked() {
-        let gap = pacer(&Pacing::new().gap(SECOND).margin(Duration::ZERO));
-        drop(goes(&gap, 0));
-        let mut spot = waits(&gap, 1);
-        let _ = spot.turn(Waker::noop(), at(1));
-        assert!(!gap.is_idle(at(1000)));
-        drop(spot);
-        assert!(gap.is_idle(at(1000)));
+    fn who_found_no_room_is_given_a_pacer_of_its_own_once_there_is() {
+        let each = Pacing::new().at_most(1, SECOND);
+        let family = Pacer::new(&Pacing::new().per_partition(each), Duration::from_secs(60));
+        let part = |n: usize, millis| family.part(Partition::of(&n.to_string()), at(millis)).unwrap();
+        let shares = |millis| Arc::ptr_eq(&part(MOST, millis), &part(MOST + 1, millis));
+        (0..MOST).for_each(|n| drop(goes(&part(n, 0), 0)));
+        assert!(shares(1), "all others are busy");
+        assert!(!shares(60_000), "they rest by now");
     }
 }

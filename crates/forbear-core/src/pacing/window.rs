@@ -259,6 +259,14 @@ mod tests {
     }
 
     #[test]
+    fn what_went_when_the_window_began_is_in_it() {
+        let mut window = Window::new(2, Duration::from_nanos(1000), at(5));
+        window.book(1, at(5));
+        window.give_back(1, at(5), at(6));
+        assert_eq!(window.used, 0);
+    }
+
+    #[test]
     fn the_wait_for_what_is_ahead_is_known() {
         let mut window = window(2, 1000);
         assert_eq!(window.earliest(2, 0, at(100)), at(100));

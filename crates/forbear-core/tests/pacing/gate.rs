@@ -126,6 +126,7 @@ fn an_attempt_needs_the_limits_of_its_partition_and_of_its_family() {
         drop((goes(&part(key), &ENTRY, at(0)), goes(family, &ENTRY, at(0))));
     }
     assert_eq!(refused(&part("a"), &ENTRY.no_queue(), at(1)).cause, PacingCause::NoQueue);
+    assert_eq!((family.totals().refused(), family.view(at(1)).totals.refused()), (1, 1));
     let mut booking = goes(&part("b"), &ENTRY, at(1));
     let mut waits = Waiting::new(family, &ENTRY, at(1));
     booking.hold(at(1));
@@ -139,6 +140,32 @@ fn an_attempt_needs_the_limits_of_its_partition_and_of_its_family() {
     assert_eq!(refused(&part("b"), &ENTRY.no_queue(), at(1_003)).retry_at.unwrap().as_nanos(), 2_001_000_001);
     gate.pace(Some(&Pacing::new().at_most(3, millis_of(1000))));
     assert!(family.part(Partition::of("a"), at(2_000)).is_none());
+}
+
+/// A new span takes what was sent from one that knows as much, not from a shorter one.
+#[test]
+fn another_span_counts_what_was_sent_before() {
+    let gate = gate(&Pacing::new().at_most(100, millis_of(1000)).at_most(3, millis_of(60_000)));
+    let pacer = gate.pacer().unwrap();
+    for now in [0, 10_000, 20_000] {
+        drop(goes(pacer, &ENTRY, at(now)));
+    }
+    gate.pace(Some(&Pacing::new().at_most(3, millis_of(30_000))));
+    let refusal = refused(pacer, &ENTRY.no_queue(), at(25_000));
+    assert_eq!(refusal.retry_at.map(Monotonic::as_nanos), Some(30_000_000_001));
+}
+
+/// How long what is held back for another queue will take, nobody knows: who waits for it does not look every now and then.
+#[test]
+fn who_waits_for_what_is_held_back_for_another_queue_is_woken() {
+    let pacer = crate::support::pacer(&Pacing::new().at_most(1, millis_of(100)));
+    let mut first = goes(&pacer, &ENTRY, at(0));
+    first.hold_queued(at(0));
+    let mut second = Waiting::new(&pacer, &ENTRY, at(150));
+    assert_eq!(second.sleeps(at(200)), Monotonic::NEVER);
+    first.give_back(at(300));
+    assert_eq!(second.rings(), 1);
+    drop(second.goes(at(300)));
 }
 
 /// A gap or a window of one is not used by somebody else while its attempt waits elsewhere.
@@ -297,8 +324,19 @@ fn wrong_settings_are_named() {
         let text = problem(pacing);
         assert!(text.contains(key), "{text}");
     }
-    let fine = Pacing::new().per_partition(gap());
-    assert!(Families::builder().family(Family::new("a").pacing(fine)).build().is_ok());
+    let longest = Duration::from_secs(366 * 24 * 60 * 60);
+    for fine in [
+        Pacing::new().per_partition(gap()),
+        Pacing::new().gap(longest).margin(longest),
+        Pacing::new().at_most(1, longest),
+        gap().background_share(90),
+        (0..8).fold(Pacing::new(), |pacing, _| pacing.at_most(1, second)),
+    ] {
+        assert!(
+            Families::builder().family(Family::new("a").pacing(fine.clone())).build().is_ok(),
+            "{fine:?}"
+        );
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forbear_core::pacing::Pacing;
+use forbear_core::pacing::{Pacing, RetryQuota};
 use forbear_core::time::Monotonic;
 use proptest::prelude::*;
 
@@ -134,4 +134,21 @@ fn a_margin_is_kept_beside_every_limit() {
     let simulated = simulate(&pacing, Habits::eager(3, Duration::ZERO, 7), Duration::from_secs(10));
     assert!(least_gap(&simulated.sent) >= 70_000_000);
     assert_eq!(most_within(&simulated.sent, millis_of(1020)), 2);
+}
+
+#[test]
+fn what_matters_to_a_pacer_is_said() {
+    let gap = || Pacing::new().gap(millis_of(1000));
+    let each = Pacing::new().at_most(2, millis_of(1000));
+    let quota = RetryQuota::new(1);
+    for (pacing, by_part, learns, is_steered) in [
+        (gap(), false, false, false),
+        (gap().per_partition(each), true, false, false),
+        (gap().steered(true), false, true, true),
+        (gap().retry_quota(quota), false, true, false),
+    ] {
+        let pacer = pacer(&pacing);
+        let said = (pacer.is_by_part(), pacer.learns(), pacer.is_steered(), pacer.is_plain());
+        assert_eq!(said, (by_part, learns, is_steered, !by_part && !learns), "{pacing:?}");
+    }
 }

@@ -184,7 +184,7 @@ fn the_end_of_an_attempt_lets_the_next_go() {
     let flies = goes(&pacer, &ENTRY, at(0));
     let (mut first, mut second) = (Waiting::new(&pacer, &ENTRY, at(1)), Waiting::new(&pacer, &ENTRY, at(1)));
     assert_eq!(first.sleeps(at(1)), Monotonic::NEVER, "nobody knows when");
-    let _ = second.sleeps(at(1));
+    assert_eq!(second.sleeps(at(1)), at(1001), "it looks whether the first still reacts");
     drop(flies);
     assert_eq!((first.rings(), second.rings()), (1, 0));
     let flies = first.goes(at(5));

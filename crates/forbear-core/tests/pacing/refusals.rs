@@ -46,6 +46,33 @@ fn what_costs_more_than_a_window_holds_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_wait_up_to_the_very_end_of_a_budget_does_not_fit() {
+    for (pacing, turn) in
+        [(Pacing::new().gap(millis_of(1000)), 1000), (Pacing::new().at_most(1, millis_of(999)), 1000)]
+    {
+        let pacer = pacer(&pacing.margin(millis_of(0)));
+        drop(goes(&pacer, &ENTRY, at(0)));
+        assert_eq!(cause(&pacer, &ENTRY.deadline(at(turn - 1)), at(1)), PacingCause::TooLate);
+        drop(queues(&pacer, &ENTRY.deadline(at(turn + 1)), at(1)));
+    }
+    let pacer = pacer(&Pacing::new().gap(millis_of(1000)));
+    drop(goes(&pacer, &ENTRY, at(0)));
+    assert_eq!(cause(&pacer, &ENTRY.deadline(at(1000)), at(1)), PacingCause::TooLate);
+}
+
+/// What costs nothing waits for those ahead of it, not for the window.
+#[test]
+fn what_costs_nothing_waits_for_no_window() {
+    let pacer = window();
+    drop(goes(&pacer, &ENTRY.cost(2), at(0)));
+    let ahead = queues(&pacer, &ENTRY, at(1));
+    drop(queues(&pacer, &ENTRY.cost(0).deadline(at(500)), at(1)));
+    assert_eq!(cause(&pacer, &ENTRY.deadline(at(500)), at(1)), PacingCause::TooLate);
+    drop(ahead);
+    drop(goes(&pacer, &ENTRY.cost(0), at(2)));
+}
+
+#[test]
 fn a_full_queue_refuses() {
     let pacer = pacer(&Pacing::new().gap(millis_of(1000)).queue(2));
     drop(goes(&pacer, &ENTRY, at(0)));

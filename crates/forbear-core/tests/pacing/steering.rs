@@ -36,6 +36,17 @@ fn what_is_left_is_spread_over_the_time_until_there_is_more() {
     assert_eq!(pacer.view(at(1200)).steered_for, None);
 }
 
+/// Of attempts that went at one moment the answer that came last holds.
+#[test]
+fn the_last_word_about_one_moment_holds() {
+    let pacer = steered();
+    drop((goes(&pacer, &ENTRY, at(0)), goes(&pacer, &ENTRY, at(0))));
+    pacer.steer(&[left(10, millis_of(1000))], at(0), at(1));
+    // The other may not be in it: two are left for sure.
+    pacer.steer(&[left(3, millis_of(1000))], at(0), at(2));
+    assert_eq!(sent(&pacer, 1, 100, 1000), [500]);
+}
+
 #[test]
 fn tokens_are_spread_by_cost() {
     let pacer = steered();
