@@ -112,6 +112,7 @@ pub(crate) fn migrate(
         transaction.pragma_update(None, "user_version", version())?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
     }
+    crate::responses::recount(&transaction)?;
     let key = kept(&transaction, "partition_key", || *PartitionKey::of_process().as_bytes())?;
     let secret = kept(&transaction, "response_secret", || *secret.as_bytes())?;
     transaction.commit()?;

@@ -1,4 +1,4 @@
-//! `kill -9` in the middle of everything. A child process (this binary, again) writes cool-downs and refresh work as fast as it can,
+//! `kill -9` in the middle of everything. A child process (this binary, again) writes cool-downs, refresh work and answers as fast as it can,
 //! and says what it was told is durable; it is killed at a moment that is drawn. Again and again, on one file.
 //!
 //! `FORBEAR_KILLS=200` kills more often than CI does.
@@ -10,9 +10,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use forbear::{Families, Family, Operator};
-use forbear_core::store::{CooldownStore, Finish, Rows, WorkStore};
+use forbear_core::store::{
+    CooldownStore, Finish, ResponseKey, ResponseStore, Rows, StoredResponse, WorkStore,
+};
 use forbear_core::work::{DemandReason, Key, LastError, Outcome, SourceName, Stamp, Terms, Token};
 use forbear_sqlite::SqliteStore;
+use http::{HeaderMap, StatusCode};
 
 const FILE: &str = "FORBEAR_TEST_FILE";
 const SEED: &str = "FORBEAR_TEST_SEED";
@@ -82,6 +85,40 @@ fn outcome(random: &mut fastrand::Rng) -> Outcome {
     }
 }
 
+fn answer(key: u64, number: u64) -> StoredResponse {
+    StoredResponse {
+        key: ResponseKey { what: key.into(), whose: 0 },
+        variant: 0,
+        host: "vendor.test".into(),
+        family: None,
+        status: StatusCode::OK,
+        fields: HeaderMap::new(),
+        body: format!("{number} {}", "x".repeat(usize::try_from(number % 7).unwrap() * 1_000)).into(),
+        age: Duration::ZERO,
+    }
+}
+
+/// Keeps answers, and says which once that is durable; removes some, says so before, and that they are gone once that is durable.
+async fn answers(store: SqliteStore, seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut number = now().as_millis() * 1_000;
+    loop {
+        let keys: Vec<_> = (0..random.u64(1..5)).map(|_| random.u64(..30)).collect();
+        number += 1;
+        let words: Vec<_> = keys.iter().map(u64::to_string).collect();
+        let words = words.join(" ");
+        if random.u8(..3) == 0 {
+            says(&format!("\nremoves {number} {words}\n"));
+            let keys = keys.iter().map(|key| answer(*key, 0).key).collect();
+            store.remove(keys).await.unwrap();
+            says(&format!("\ngone {number} {words}\n"));
+        } else {
+            store.put(keys.iter().map(|key| answer(*key, number)).collect(), now()).await.unwrap();
+            says(&format!("\nholds {number} {words}\n"));
+        }
+    }
+}
+
 async fn child(file: &str, seed: u64) {
     let store = SqliteStore::open(file).unwrap();
     let builder = (0..FAMILIES).map(|at| Family::new(format!("family-{at}")));
@@ -91,6 +128,7 @@ async fn child(file: &str, seed: u64) {
     for at in 0..3 {
         tokio::spawn(refreshes(store.clone(), seed.wrapping_add(at)));
     }
+    tokio::spawn(answers(store, seed));
     cools(families, seed).await;
 }
 
@@ -99,6 +137,17 @@ async fn child(file: &str, seed: u64) {
 struct Said {
     cools: HashMap<String, u64>,
     demanded: HashSet<String>,
+    answers: HashMap<u64, Answer>,
+}
+
+/// What was said of an answer last.
+enum Answer {
+    /// That, or a later one, is there.
+    Holds(u64),
+    /// Whatever there was may be gone.
+    Removes,
+    /// If there is one it came after this.
+    Gone(u64),
 }
 
 impl Said {
@@ -111,6 +160,17 @@ impl Said {
                 let until: u64 = words.next().unwrap().parse().unwrap();
                 let known = self.cools.entry(family.to_owned()).or_default();
                 *known = until.max(*known);
+            }
+            Some(of @ ("holds" | "removes" | "gone")) => {
+                let numbers: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
+                for key in &numbers[1..] {
+                    let last = match of {
+                        "holds" => Answer::Holds(numbers[0]),
+                        "removes" => Answer::Removes,
+                        _ => Answer::Gone(numbers[0]),
+                    };
+                    self.answers.insert(*key, last);
+                }
             }
             Some("demands") => self.demanded.extend(words.map(str::to_owned)),
             _ => return false,
@@ -176,6 +236,21 @@ async fn check(file: &Path, said: &Said, kill: usize) {
     for key in &said.demanded {
         assert!(wanted.contains(&**key), "kill {kill}: {key} is lost");
     }
+    for (key, last) in &said.answers {
+        let found = store.find(answer(*key, 0).key, now()).await.unwrap();
+        assert_eq!(found.dropped, 0, "kill {kill}");
+        let number = found.responses.first().map(|found| {
+            let body = std::str::from_utf8(&found.body).unwrap();
+            let number: u64 = body.split(' ').next().unwrap().parse().unwrap();
+            assert_eq!(found.body, answer(*key, number).body, "kill {kill}");
+            number
+        });
+        match (last, number) {
+            (Answer::Holds(said), number) => assert!(number >= Some(*said), "kill {kill}: {key} is lost"),
+            (Answer::Gone(said), Some(number)) => assert!(number > *said, "kill {kill}: {key} is back"),
+            (Answer::Removes | Answer::Gone(_), _) => {}
+        }
+    }
     store.close().await;
 }
 
@@ -229,9 +304,10 @@ async fn nothing_that_was_said_to_be_durable_is_lost_when_a_process_is_killed() 
     }
     claim_all(&file).await;
     println!(
-        "{kills} kills: {} families and {} keys were said to be durable",
+        "{kills} kills: {} families, {} keys and {} answers were said to be durable",
         said.cools.len(),
-        said.demanded.len()
+        said.demanded.len(),
+        said.answers.len()
     );
-    assert!(said.demanded.len() > kills && !said.cools.is_empty());
+    assert!(said.demanded.len() > kills && !said.cools.is_empty() && said.answers.len() == 30);
 }

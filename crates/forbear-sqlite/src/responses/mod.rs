@@ -19,9 +19,9 @@ use rusqlite::Connection;
 use crate::SqliteStore;
 
 pub(crate) use reader::Reader;
-pub(crate) use sql::prepare;
 #[cfg(test)]
 pub(crate) use sql::statements;
+pub(crate) use sql::{prepare, recount};
 
 /// So many are purged in one transaction: those who keep cool-downs wait for no more.
 const PURGED_AT_ONCE: usize = 256;

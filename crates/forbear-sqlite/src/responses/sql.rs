@@ -19,6 +19,10 @@ const SAME_BODY: &str = "SELECT body = ?2 FROM response_bodies WHERE id = ?1";
 const USE: &str = "UPDATE responses SET used_ms = ?2 WHERE id = ?1";
 const LEAST_USED: &str = "SELECT id FROM responses WHERE used_ms >= ?1 ORDER BY used_ms, id LIMIT 1";
 const KEPT: &str = "SELECT responses, bytes FROM response_totals WHERE id = 1";
+/// How many rows there are, and of those that count for what a response can: how many, and how many bytes.
+const FOUND: &str = "SELECT count(*), count(CASE WHEN bytes BETWEEN 256 AND 1099511627776 THEN 1 END), \
+     coalesce(sum(CASE WHEN bytes BETWEEN 256 AND 1099511627776 THEN bytes END), 0) FROM responses";
+const COUNT: &str = "INSERT OR REPLACE INTO response_totals (id, responses, bytes) VALUES (1, ?1, ?2)";
 const OF_HOST: &str = "SELECT id FROM responses WHERE host = ?1 LIMIT ?2";
 const OF_FAMILY: &str = "SELECT id FROM responses WHERE family = ?1 LIMIT ?2";
 const OF_ALL: &str = "SELECT id FROM responses WHERE id > ?1 LIMIT ?2";
@@ -151,6 +155,20 @@ pub(super) fn kept(connection: &Connection) -> rusqlite::Result<KeptResponses> {
         Ok(KeptResponses { responses: number(0)?, bytes: number(1)? })
     });
     kept.optional().map(Option::unwrap_or_default)
+}
+
+/// Counts what there is, once when the file is opened: by a count that is wrong the file would grow without a bound, or keep nothing.
+pub(crate) fn recount(connection: &Connection) -> rusqlite::Result<()> {
+    let (all, responses, bytes): (i64, i64, i64) =
+        connection.query_row(FOUND, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let known = connection.query_row(KEPT, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    if all == responses && known == Some((responses, bytes)) {
+        return Ok(());
+    }
+    // Without the count first: with it nothing could be taken out for which that has no room.
+    let _ = connection.execute("DELETE FROM response_totals", [])?;
+    let _ = connection.execute("DELETE FROM responses WHERE bytes NOT BETWEEN 256 AND 1099511627776", [])?;
+    connection.execute(COUNT, [responses, bytes]).map(drop)
 }
 
 /// Some of those that are to be purged.

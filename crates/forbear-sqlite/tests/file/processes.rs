@@ -4,8 +4,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use forbear_core::partition::Partition;
-use forbear_core::store::{CooldownEntry, CooldownKey, CooldownStore, Part};
+use forbear_core::store::{
+    CooldownEntry, CooldownKey, CooldownStore, Part, PurgeResponses, ResponseKey, ResponseStore,
+    StoredResponse,
+};
 use forbear_sqlite::SqliteStore;
+use http::{HeaderMap, StatusCode};
 
 use crate::{aside, directory, entry, families, now, path};
 
@@ -50,6 +54,62 @@ async fn four_processes_write_one_file_that_begins_damaged() {
     }
     assert_eq!(families(&SqliteStore::open(&path).unwrap()).await.len(), 200);
     assert_eq!(aside(&directory).len(), 1, "one of them set it aside, once");
+}
+
+fn answer(host: &str, key: u8, number: usize) -> StoredResponse {
+    StoredResponse {
+        key: ResponseKey { what: key.into(), whose: 0 },
+        variant: (number % 3) as u128,
+        host: host.into(),
+        family: None,
+        status: StatusCode::OK,
+        fields: HeaderMap::new(),
+        body: format!("{key} {}", "x".repeat(number * 37 % 5_000)).into(),
+        age: Duration::ZERO,
+    }
+}
+
+/// Three keep answers and read those of the others, with less room than they need; the fourth purges.
+#[tokio::test]
+async fn four_processes_keep_read_and_purge_answers_in_one_file() {
+    if let Some((role, file)) = role() {
+        let store = SqliteStore::settings().max_responses(100_000).open(file).unwrap();
+        let mut random = fastrand::Rng::new();
+        for number in 0..150 {
+            let key = random.u8(..40);
+            match (&*role, number % 10) {
+                ("d", 0) => drop(store.purge(PurgeResponses::Host("a.test".into())).await.unwrap()),
+                (_, 5) => store.remove(vec![answer("", key, 0).key]).await.unwrap(),
+                ("d", _) => {}
+                _ => {
+                    let host = format!("{role}.test");
+                    store
+                        .put(vec![answer(&host, key, number), answer(&host, key, number + 1)], now())
+                        .await
+                        .unwrap();
+                }
+            }
+            let key = random.u8(..40);
+            let found = store.find(answer("", key, 0).key, now()).await.unwrap();
+            assert_eq!(found.dropped, 0);
+            assert!(found.responses.iter().all(|one| one.body.starts_with(format!("{key} ").as_bytes())));
+        }
+        return store.close().await;
+    }
+    let directory = directory();
+    let path = path(&directory);
+    let test = "processes::four_processes_keep_read_and_purge_answers_in_one_file";
+    let children: Vec<_> = ["a", "b", "c", "d"].map(|role| child(test, role, &path)).into();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert!(aside(&directory).is_empty());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(number("SELECT bytes FROM response_totals"), number("SELECT sum(bytes) FROM responses"));
+    assert_eq!(number("SELECT responses FROM response_totals"), number("SELECT count(*) FROM responses"));
+    assert_eq!(number("SELECT count(*) FROM response_bodies"), number("SELECT count(*) FROM responses"));
+    assert!((50_000..=100_000).contains(&number("SELECT bytes FROM response_totals")));
 }
 
 fn part(secret: &str) -> CooldownEntry {

@@ -287,6 +287,35 @@ async fn a_bound_that_is_lowered_holds_with_the_next_that_comes() {
     assert_eq!(body(&store, key(10)).await.unwrap(), "0");
 }
 
+/// By which it would keep nothing any more, or everything.
+#[tokio::test]
+async fn a_count_of_what_is_kept_that_is_wrong_is_made_right_when_the_file_is_opened() {
+    let wrongs = [
+        "DELETE FROM response_totals",
+        "UPDATE response_totals SET bytes = -1000000000",
+        "UPDATE response_totals SET bytes = 4611686018427387904, responses = 7",
+        "DELETE FROM response_totals; UPDATE responses SET bytes = 9223372036854775807 WHERE id IN (1, 2)",
+        "DELETE FROM response_totals; UPDATE responses SET bytes = -9223372036854775807 WHERE id IN (1, 2);
+         INSERT INTO response_totals VALUES (1, 9, 4000000000000000000)",
+    ];
+    for wrong in wrongs {
+        let directory = directory();
+        let path = path(&directory);
+        nine(&path).await;
+        change(&path, wrong);
+        let one = response(KEY, "1").bytes();
+        let store = SqliteStore::settings().max_responses(3 * one).open(&path).unwrap();
+        for number in 11..16 {
+            put(&store, &[response(key(number), "0")], now()).await;
+        }
+        assert_eq!(store.kept().await.unwrap(), KeptResponses { responses: 3, bytes: 3 * one }, "{wrong}");
+        for number in 13..16 {
+            assert_eq!(body(&store, key(number)).await.as_deref(), Some("0"), "{wrong}");
+        }
+        assert!(aside(&directory).is_empty(), "{wrong}");
+    }
+}
+
 /// Whoever took the room came later, and took more than its half.
 #[tokio::test]
 async fn where_the_rest_of_the_file_took_the_room_the_least_used_leave() {
