@@ -6,15 +6,17 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use forbear::body::Replay;
-use forbear::{EffectiveUri, Error, Families, Family, NoWait, Operator, Partition, Unknown};
+use forbear::{EffectiveUri, Error, Families, Family, NoWait, Operator, Partition, StaleLayer, Unknown};
+use forbear_core::store::{MemoryResponses, ResponseStore};
 use forbear_tests::logs::Logs;
 use http::{HeaderValue, Method, Request, Response, Uri, header};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use tower::service_fn;
 
 use crate::scrape::Exporter;
@@ -215,4 +217,80 @@ fn show(families: &Families, sink: &mut Sink) {
     sink.show("json", serde_json::to_string(&health).unwrap());
     sink.debug("families", families);
     sink.show("metrics", Exporter::new().scrape(&families.metrics()).text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_stored_and_of_whom_is_in_nothing_that_is_shown() {
+    let logs = Logs::catch();
+    let mut sink = Sink::default();
+    let families = Families::builder().family(Family::new("quotes").host("quotes.test")).build().unwrap();
+    let store = MemoryResponses::new(1 << 20);
+    let down = Arc::new(AtomicBool::new(false));
+    let is_down = Arc::clone(&down);
+    let client = service_fn(move |request: Request<Replay<Body>>| {
+        let down = is_down.load(Ordering::Relaxed);
+        async move {
+            if down {
+                return Err(io::Error::other(format!("cannot connect to {} ({CANARY})", request.uri())));
+            }
+            let mut response = Response::new(Full::<Bytes>::from(CANARY));
+            for (name, value) in [
+                (header::CACHE_CONTROL, "max-age=5".to_owned()),
+                (header::VARY, "x-tenant".to_owned()),
+                (header::ETAG, format!("\"{CANARY}\"")),
+                (header::SET_COOKIE, format!("id={CANARY}")),
+                (header::LOCATION, format!("https://u:{CANARY}@quotes.test/?k={CANARY}")),
+            ] {
+                response.headers_mut().insert(name, value.parse().unwrap());
+            }
+            Ok(response)
+        }
+    });
+    let layer = StaleLayer::memory(1 << 20).store(store.clone());
+    for goes_down in [false, true] {
+        // The second has what the first stored.
+        let vendor = forbear::stack(&families).stale(layer.clone()).service(client.clone());
+        down.store(goes_down, Ordering::Relaxed);
+        for path in ["/a", "/b"] {
+            for relative in [false, true] {
+                let mut request = request("quotes.test", path, relative);
+                *request.method_mut() = Method::GET;
+                *request.body_mut() = Full::default();
+                for name in ["x-tenant", "x-vault-token"] {
+                    request.headers_mut().insert(name, CANARY.parse().unwrap());
+                }
+                let asks = vendor.send(request);
+                match asks.await {
+                    Ok(response) => {
+                        sink.debug("body", response.body());
+                        sink.debug("served", response.extensions().get::<forbear::stale::Served>().unwrap());
+                        let _ = response.into_body().collect().await.unwrap();
+                    }
+                    Err(error) => sink.error(&error),
+                }
+            }
+        }
+        let absent = vendor.send(
+            Request::get(format!("http://u:{CANARY}@other.test/{goes_down}?{CANARY}"))
+                .body(Full::default())
+                .unwrap(),
+        );
+        if let Err(error) = absent.await {
+            sink.error(&error);
+        }
+        vendor.stored().await.unwrap();
+        tokio::time::sleep(10 * SECOND).await;
+        sink.debug("service", &vendor);
+        show(&families, &mut sink);
+    }
+    assert!(ResponseStore::kept(&store).await.unwrap().responses >= 2);
+    sink.debug("layer", &layer);
+    sink.debug("store", &store);
+    for event in logs.all() {
+        sink.debug("event", &event);
+    }
+    let expected = ["body", "client", "families", "health", "layer", "metrics", "served", "service", "store"];
+    assert!(expected.iter().all(|kind| sink.kinds.contains(kind)), "{:?}", sink.kinds);
+    let leaked: Vec<_> = sink.shown.iter().filter(|text| text.contains(CANARY)).collect();
+    assert!(leaked.is_empty(), "{} of {} show it, such as {}", leaked.len(), sink.shown.len(), leaked[0]);
 }

@@ -104,7 +104,7 @@ where
     (served, String::from_utf8(body.to_vec()).unwrap())
 }
 
-const URL: &str = "http://vendor.test/v8/chart?symbol=AAPL&key=url-canary";
+const URL: &str = "http://user-canary:password-canary@vendor.test/v8/chart?symbol=AAPL&key=url-canary";
 
 #[tokio::test]
 async fn a_restart_in_the_middle_of_an_hours_cooldown_serves_what_is_stale_without_an_attempt() {
@@ -140,11 +140,11 @@ async fn two_users_never_mix_also_after_a_restart_and_no_secret_is_in_the_file()
         let of = |name: &str| {
             request.headers().get(name).map_or("-", |value| value.to_str().unwrap()).replace("canary", "user")
         };
-        format!("{} {} {}", of("authorization"), of("cookie"), of("x-tenant"))
+        ["authorization", "cookie", "x-api-key", "x-vault-token", "x-tenant"].map(of).join(" ")
     };
     let fields = [("cache-control", "max-age=600"), ("vary", "X-Tenant")];
     let vendor = Vendor::new(move |request| answer(200, &fields, &whose(request)));
-    let all: Vec<[(&str, &str); 2]> = ["authorization", "cookie"]
+    let all: Vec<[(&str, &str); 2]> = ["authorization", "cookie", "x-api-key", "x-vault-token"]
         .into_iter()
         .flat_map(|name| ["canary-1", "canary-2"].map(|value| (name, value)))
         .flat_map(|who| ["tenant-canary-1", "tenant-canary-2"].map(|tenant| [who, ("x-tenant", tenant)]))
@@ -169,7 +169,7 @@ async fn two_users_never_mix_also_after_a_restart_and_no_secret_is_in_the_file()
     for other in [&[][..], &[("authorization", "canary-3")], &[("cookie", "canary-1; canary-2")]] {
         assert_eq!(ask(&service, get(URL, other)).await, (Served::Live, "else".into()));
     }
-    assert_eq!(vendor.attempts(), 8 + 3);
+    assert_eq!(vendor.attempts(), 16 + 3);
 }
 
 #[tokio::test]
