@@ -102,7 +102,7 @@ impl<S> StaleService<S> {
     /// what was stored last may be lost to it when the process ends, and is asked for anew.
     ///
     /// # Errors
-    /// Where it could not be written; it is tried again, less and less often.
+    /// Where it could not be written; it is tried now, and else less and less often.
     pub async fn stored(&self) -> Result<(), StoreError> {
         self.shared.store.written().await
     }
@@ -121,7 +121,7 @@ impl<S> StaleService<S> {
     /// ```
     ///
     /// # Errors
-    /// Where some may be in the store still.
+    /// Where some may be in the store still: it fails, or takes longer than 60 s.
     ///
     /// **Cancellation.** It goes on in the background.
     pub async fn purge(&self, what: PurgeResponses) -> Result<u64, StoreError> {

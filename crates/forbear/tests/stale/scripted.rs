@@ -60,6 +60,11 @@ impl Scripted {
         self.shared.puts.load(Ordering::SeqCst)
     }
 
+    /// How many hold it.
+    pub(crate) fn holders(&self) -> usize {
+        Arc::strong_count(&self.shared)
+    }
+
     pub(crate) async fn kept(&self) -> u64 {
         self.store.kept().await.unwrap().responses
     }

@@ -315,3 +315,67 @@ fn a_runtime_that_ends_leaves_what_it_did_not_write_to_the_next() {
         assert_eq!(store.kept().await, 1);
     });
 }
+
+/// Until it ended nothing was read.
+#[tokio::test(start_paused = true)]
+async fn a_purge_that_hangs_is_given_up_and_the_store_is_read_again() {
+    let store = filled().await;
+    let vendor = Vendor::counting("max-age=60");
+    let service = process(&vendor, &store);
+    store.is(Mood::Hangs);
+    let begun = tokio::time::Instant::now();
+    let purge = service.purge(forbear::stale::PurgeResponses::Family("other".into()));
+    let purged = tokio::time::timeout(100 * SECOND, purge).await;
+    assert!(matches!(purged, Ok(Err(_))), "{purged:?}");
+    assert_eq!(begun.elapsed(), 60 * SECOND);
+    store.is(Mood::Well);
+    assert_eq!(because(ask(&service, URL).await.0), None);
+    vendor.now(|_| Ok(answer(503, &[], "down")));
+    let other = process(&vendor, &store);
+    assert_eq!(ask(&other, URL).await.1, "1");
+}
+
+/// As a program that ends asks, for which nobody waits half a minute.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_what_is_to_be_written_has_it_tried_at_once() {
+    let store = Scripted::new();
+    store.is(Mood::Fails);
+    let service = process(&Vendor::counting("max-age=60"), &store);
+    ask(&service, URL).await;
+    tokio::time::sleep(300 * SECOND).await;
+    let begun = tokio::time::Instant::now();
+    for _ in 0..10 {
+        assert!(service.stored().await.is_err());
+    }
+    store.is(Mood::Well);
+    service.stored().await.unwrap();
+    assert_eq!((begun.elapsed(), store.kept().await), (Duration::ZERO, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_written_is_given_up_when_nobody_is_left() {
+    for mood in [Mood::Fails, Mood::Hangs] {
+        let store = Scripted::new();
+        store.is(mood);
+        let service = process(&Vendor::counting("max-age=60"), &store);
+        ask(&service, URL).await;
+        tokio::time::sleep(300 * SECOND).await;
+        drop(service);
+        // Whatever was begun ends, and is tried once more.
+        tokio::time::sleep(60 * SECOND).await;
+        let puts = store.puts();
+        assert_eq!(store.holders(), 1, "{mood:?}");
+        tokio::time::sleep(3_600 * SECOND).await;
+        assert_eq!(store.puts(), puts, "{mood:?}");
+    }
+    // Where it can, all of it is.
+    let store = Scripted::new();
+    store.is(Mood::Slow(SECOND));
+    let service = process(&Vendor::counting("max-age=60"), &store);
+    for number in 0..200 {
+        ask(&service, &format!("{URL}?{number}")).await;
+    }
+    drop(service);
+    tokio::time::sleep(60 * SECOND).await;
+    assert_eq!((store.kept().await, store.holders()), (200, 1));
+}

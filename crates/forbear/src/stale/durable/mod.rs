@@ -29,6 +29,9 @@ const ABSENT: u64 = 10_000;
 /// for so long: another process may have written meanwhile.
 const KNOWN: Duration = Duration::from_secs(60);
 
+/// A purge that takes longer is given up, and may be asked for again: until it ends the store is not read.
+const PURGE: Duration = Duration::from_secs(60);
+
 /// So many looks are made at once.
 const LOOKS: usize = 64;
 
@@ -40,6 +43,8 @@ pub(super) struct Durable {
     state: Mutex<State>,
     /// A batch was written, or was not.
     progress: Notify,
+    /// Somebody waits for what is to be written, also where the store is left alone.
+    hurry: Notify,
     absent: Cache<Key, (), foldhash::fast::RandomState>,
     looks: Semaphore,
     reads: Trouble,
@@ -72,6 +77,7 @@ impl Durable {
             wall,
             state: Mutex::default(),
             progress: Notify::new(),
+            hurry: Notify::new(),
             absent: absent.build_with_hasher(foldhash::fast::RandomState::default()),
             looks: Semaphore::new(LOOKS),
             reads: Trouble::new("read"),
@@ -130,7 +136,8 @@ impl Durable {
         let purged = tokio::spawn(async move {
             let _purging = Purging(&durable);
             durable.until_ended(before).await;
-            durable.store.purge(what).await
+            let store = Arc::clone(&durable.store);
+            bounded(PURGE, "purge responses", async move { store.purge(what).await }).await
         });
         purged.await.unwrap_or_else(|ended| Err(bounded::ended(&ended, "purge responses")))
     }

@@ -27,9 +27,10 @@ impl Durable {
         runtime.spawn(writing.run());
     }
 
-    /// Returns once all that was to be written is, with an error as soon as something was not.
+    /// Returns once all that was to be written is, with an error as soon as something was not. It is tried now, however often it failed.
     pub(in crate::stale) async fn written(self: &Arc<Self>) -> Result<(), StoreError> {
         let failures = self.lock().failures;
+        self.hurry.notify_waiters();
         loop {
             let progress = self.progress.notified();
             self.write();
@@ -124,14 +125,22 @@ impl Writing {
     }
 
     async fn run(mut self) {
+        let mut is_last = false;
         while let Some(batch) = self.next() {
             let durable = &self.durable;
             let done = durable.carry_out(batch).await;
             let pause = durable.carried_out(done);
+            let hurry = durable.hurry.notified();
             durable.progress.notify_waiters();
-            if !pause.is_zero() {
-                tokio::time::sleep(pause).await;
+            if pause.is_zero() {
+                continue;
             }
+            if is_last {
+                return;
+            }
+            let _ = tokio::time::timeout(pause, hurry).await;
+            // Nobody puts anything there any more: it is tried once more, and not for ever.
+            is_last = Arc::strong_count(durable) == 1;
         }
     }
 }
