@@ -13,10 +13,13 @@ use forbear_core::store::{
     StoreFault, StoreFuture, StoredResponse,
 };
 use forbear_core::work::Stamp;
+use futures_util::stream;
 use http::Method;
+use http_body::Frame;
+use http_body_util::StreamBody;
 
 use crate::seeds::play;
-use crate::vendor::{answer, ok};
+use crate::vendor::{Fault, answer, boxed, ok};
 use crate::*;
 
 const WHO: [&str; 3] = ["", "Bearer 1", "Bearer 2"];
@@ -156,7 +159,6 @@ fn vendor(seed: u64) -> Vendor {
             "/3" if random.bool() => "no-store",
             _ => "max-age=100000",
         };
-        // Now and then it does not say by what it was selected, but then it is for everybody's language.
         Ok(ok(&[("cache-control", age), ("vary", "accept-language")], &body))
     })
 }
@@ -206,6 +208,109 @@ async fn run(seed: u64) {
             _ => tokio::time::sleep(MS * random.u32(..200)).await,
         }
     }
+}
+
+/// Without a word.
+fn panics() {
+    std::panic::resume_unwind(Box::new("on purpose"));
+}
+
+/// A vendor whose answers take their time, come in pieces, break off, panic, or are none.
+fn wild(seed: u64) -> Vendor {
+    let mut random = Rng::with_seed(seed);
+    Vendor::new(move |request| {
+        if random.u8(..30) == 0 {
+            panics();
+        }
+        match random.u8(..8) {
+            0 => return Ok(answer(503, &[], "down")),
+            1 => return Err(Fault("no connection")),
+            _ => {}
+        }
+        let of =
+            |name: &str| request.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
+        let begins = format!("{} {} {} ", request.uri(), of("authorization"), of("accept-language"));
+        let age =
+            ["max-age=0", "max-age=1", "max-age=1, stale-while-revalidate=5", "no-store", "max-age=1000"];
+        let mut response =
+            ok(&[("cache-control", random.choice(age).unwrap()), ("vary", "accept-language")], "");
+        let (ends, pieces) = (random.u8(..10), random.u64(1..6));
+        let pieces = stream::unfold((0, begins), move |(piece, text)| async move {
+            tokio::time::sleep(MS * u32::try_from(piece).unwrap()).await;
+            if piece == pieces {
+                if ends == 0 {
+                    panics();
+                }
+                return (ends == 1).then(|| (Err(Fault("broke off")), (piece + 1, String::new())));
+            }
+            let frame = Frame::data(bytes::Bytes::from(text));
+            (piece < pieces).then(|| (Ok::<_, Fault>(frame), (piece + 1, "x".repeat(100))))
+        });
+        *response.body_mut() = boxed(StreamBody::new(pieces));
+        Ok(response)
+    })
+}
+
+/// Whoever goes, fails or panics at whatever moment: nobody is told what is another's, and nothing stays behind.
+async fn crowd(seed: u64) {
+    let mut random = Rng::with_seed(seed);
+    let (vendor, store) = (wild(seed), Moody::new(seed));
+    vendor.takes(MS * random.u32(..20));
+    let layer = StaleLayer::memory(random.u64(..20_000)).store(store.clone());
+    let service = layer
+        .budget(SECOND)
+        .policy(StalePolicy::new().patience(MS * random.u32(1..50)))
+        .layer(vendor.clone());
+    let mut tasks = Vec::new();
+    for _ in 0..300 {
+        let asked = Asked::any(&mut random);
+        let (service, kind, reads) = (service.clone(), random.u8(..20), random.u32(..200));
+        tasks.push(tokio::spawn(async move {
+            match kind {
+                0 => drop(service.purge(PurgeResponses::Host("a.test".into())).await),
+                1 | 2 => drop(service.oneshot(asked.request(Method::POST)).await),
+                3 => drop(service.stored().await),
+                _ => {
+                    let Ok(response) = service.oneshot(asked.request(Method::GET)).await else { return };
+                    if response.status() != 200 {
+                        return;
+                    }
+                    let body = tokio::time::timeout(MS * reads, response.into_body().collect()).await;
+                    if let Ok(Ok(body)) = body {
+                        let text = String::from_utf8(body.to_bytes().to_vec()).unwrap();
+                        assert!(text.starts_with(&asked.told()), "{asked:?} was told {text:.60}");
+                    }
+                }
+            }
+        }));
+        match random.u8(..12) {
+            0 => tokio::time::sleep(MS * random.u32(..100)).await,
+            1 => store.is(random.u64(..70), random.u64(..3) * 30),
+            2 => random.choice(&mut tasks).unwrap().abort(),
+            _ => {}
+        }
+    }
+    for task in tasks {
+        if let Err(ended) = task.await
+            && let Ok(panic) = ended.try_into_panic()
+        {
+            assert_eq!(panic.downcast_ref::<&str>().copied(), Some("on purpose"));
+        }
+    }
+    store.is(0, 0);
+    tokio::time::sleep(100 * SECOND).await;
+    service.stored().await.unwrap();
+    let behind = format!("{service:?}");
+    for nothing in ["readings: {}", "purges: 0", "Flights(Mutex { data: {}", "taken: 0", "is_writing: false"]
+    {
+        assert!(behind.contains(nothing), "{nothing} is not in {behind}");
+    }
+    assert_eq!(vendor.in_flight(), 0);
+}
+
+#[test]
+fn whoever_goes_fails_or_panics_leaves_nothing_behind_and_tells_nobody_what_is_anothers() {
+    play(16, crowd);
 }
 
 #[test]

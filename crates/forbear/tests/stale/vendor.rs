@@ -33,6 +33,12 @@ type Handler = dyn FnMut(&Request<Body>) -> Result<Response<Body>, Fault> + Send
 #[derive(Clone)]
 pub(crate) struct Vendor(Arc<Shared>);
 
+impl std::fmt::Debug for Vendor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Vendor")
+    }
+}
+
 struct Shared {
     handler: Mutex<Box<Handler>>,
     delay: Mutex<Duration>,
