@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
-use http::header::CACHE_CONTROL;
+use http::header::{CACHE_CONTROL, PRAGMA};
+use http::{HeaderMap, HeaderName};
 
 /// The most that a number of seconds says, RFC 9111 section 1.2.2.
 const MOST: u64 = 1 << 31;
@@ -20,6 +20,8 @@ pub(super) struct Directives {
     pub(super) must_revalidate: bool,
     /// `no-store`.
     pub(super) no_store: bool,
+    /// `public`.
+    pub(super) public: bool,
 }
 
 impl Directives {
@@ -38,6 +40,8 @@ impl Directives {
                 all.must_revalidate = true;
             } else if is("no-store") {
                 all.no_store = true;
+            } else if is("public") {
+                all.public = true;
             }
         });
         all
@@ -51,10 +55,22 @@ pub(super) fn has(headers: &HeaderMap, word: &str) -> bool {
     found
 }
 
+/// Whether a request wants an answer that its vendor confirms: `no-cache`, or the same as caches of old had it (RFC 9111 section 5.4).
+pub(super) fn insists(headers: &HeaderMap) -> bool {
+    has(headers, "no-cache") || (!headers.contains_key(CACHE_CONTROL) && list(headers, PRAGMA, "no-cache"))
+}
+
+/// Whether a field holds this word.
+fn list(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(members).any(|member| member.trim().eq_ignore_ascii_case(word))
+}
+
 /// Calls `with` for every directive and its value, without quotes.
 fn each(headers: &HeaderMap, mut with: impl FnMut(&str, Option<&str>)) {
-    for value in headers.get_all(CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok()) {
-        for part in members(value) {
+    for value in headers.get_all(CACHE_CONTROL) {
+        // One byte that is no text hides no other directive.
+        for part in members(&String::from_utf8_lossy(value.as_bytes())) {
             let (name, value) = match part.split_once('=') {
                 Some((name, value)) => (name, Some(value.trim().trim_matches('"'))),
                 None => (part, None),
@@ -111,6 +127,23 @@ mod tests {
     fn a_comma_in_quotes_is_no_end() {
         let found = of(&["private=\"a, no-store\", must-revalidate"], false);
         assert!(found.must_revalidate && !found.no_store);
+    }
+
+    #[test]
+    fn a_byte_that_is_no_text_hides_no_directive() {
+        let mut headers = HeaderMap::new();
+        headers.insert(CACHE_CONTROL, http::HeaderValue::from_bytes(b"x=\"\xe9\", no-store").unwrap());
+        assert!(Directives::of(&headers, false).no_store && has(&headers, "no-store"));
+    }
+
+    #[test]
+    fn pragma_holds_where_there_is_no_cache_control() {
+        let of = |fields: &[(HeaderName, &str)]| {
+            let fields = fields.iter().map(|(name, value)| (name.clone(), value.parse().unwrap()));
+            insists(&fields.collect())
+        };
+        assert!(of(&[(PRAGMA, "x, No-Cache")]) && of(&[(CACHE_CONTROL, "no-cache")]));
+        assert!(!of(&[(PRAGMA, "no-cache"), (CACHE_CONTROL, "max-age=5")]) && !of(&[(PRAGMA, "x")]));
     }
 
     #[test]

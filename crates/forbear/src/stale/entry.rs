@@ -6,12 +6,12 @@ use bytes::Bytes;
 use forbear_core::stale::{StaleCounts, Stored};
 use forbear_core::store::StoredResponse;
 use forbear_core::time::Monotonic;
-use http::header::{AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, ETAG, HOST, PRAGMA, VARY};
+use http::header::{AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, ETAG, HOST, PRAGMA, SET_COOKIE, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, response};
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 
-use super::directives::Directives;
+use super::directives::{Directives, insists};
 use super::fields::{Fields, packed, weight};
 use super::headers::{Told, date, is_so_long, judged, refresh, tame_age, without_hops};
 use super::key::{Key, Keys, host_of};
@@ -88,6 +88,10 @@ impl Entry {
         let mut headers = without_hops(headers);
         tame_age(&mut headers);
         let directives = Directives::of(&headers, caching.shared);
+        // A session of one user, unless its vendor says outright that it is for all.
+        if caching.shared && headers.contains_key(SET_COOKIE) && !directives.public {
+            return None;
+        }
         let decides = parts(&asked.uri, deciding(&asked.headers));
         let policy = rules(&decides, status, &headers, at, caching);
         let lifetime =
@@ -177,7 +181,7 @@ impl Entry {
         self.uri == *uri
             && match &self.selected {
                 Selected::Fields(asked) => {
-                    (uri.authority().is_some() || asked.get(HOST) == headers.get(HOST))
+                    (uri.authority().is_some() || is_same_host(asked, headers))
                         && self.vary.iter().all(|name| asked.get_all(name) == headers.get_all(name))
                 }
                 Selected::Hashed(keys, hash, _) => keys.variant(&self.vary, headers) == *hash,
@@ -222,9 +226,7 @@ impl Entry {
                 },
                 BeforeRequest::Stale { .. } => match self.left(now) {
                     Ok(_) => Use::Confirm,
-                    Err(by) if super::directives::has(&head.headers, "no-cache") || by.is_zero() => {
-                        Use::Confirm
-                    }
+                    Err(by) if insists(&head.headers) || by.is_zero() => Use::Confirm,
                     Err(by) => Use::Stale(by),
                 },
             };
@@ -240,6 +242,9 @@ impl Entry {
         let mut seen = deciding(headers);
         for value in headers.get_all(CACHE_CONTROL) {
             seen.append(CACHE_CONTROL, value.clone());
+        }
+        if let Some(pragma) = headers.get(PRAGMA).filter(|_| !headers.contains_key(CACHE_CONTROL)) {
+            seen.insert(PRAGMA, pragma.clone());
         }
         seen
     }
@@ -388,10 +393,18 @@ fn vary(headers: &HeaderMap) -> Option<Box<[HeaderName]>> {
     Some(names.into())
 }
 
+/// Whether both name the same host.
+fn is_same_host(one: &HeaderMap, other: &HeaderMap) -> bool {
+    match (one.get(HOST), other.get(HOST)) {
+        (Some(one), Some(other)) => one.as_bytes().eq_ignore_ascii_case(other.as_bytes()),
+        (one, other) => one == other,
+    }
+}
+
 /// Of a request: the fields that select a response.
 fn selecting(headers: &HeaderMap, vary: &[HeaderName]) -> HeaderMap {
     let mut kept = HeaderMap::new();
-    for name in vary.iter().filter(|name| **name != CACHE_CONTROL).chain([&HOST]) {
+    for name in vary.iter().chain([&HOST]) {
         if !kept.contains_key(name) {
             for value in headers.get_all(name) {
                 kept.append(name.clone(), value.clone());

@@ -80,13 +80,13 @@ pub(super) fn judged(headers: &HeaderMap) -> HeaderMap {
     judged.remove(CACHE_CONTROL);
     // Who knows the status may store it (RFC 9111 section 5.2.2.3): the library stores no other.
     let understands = has(headers, "must-understand");
-    for value in headers.get_all(CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok()) {
-        let lower: Vec<_> = members(value)
+    for value in headers.get_all(CACHE_CONTROL) {
+        let lower: Vec<_> = members(&String::from_utf8_lossy(value.as_bytes()))
             .map(|member| match member.split_once('=') {
                 Some((name, value)) => format!("{}={value}", name.trim().to_ascii_lowercase()),
                 None => member.trim().to_ascii_lowercase(),
             })
-            .filter(|member| !(understands && member == "no-store"))
+            .filter(|member| member.is_ascii() && !(understands && member == "no-store"))
             .collect();
         if let Ok(value) = HeaderValue::from_str(&lower.join(", ")) {
             judged.append(CACHE_CONTROL, value);

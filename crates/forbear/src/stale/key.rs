@@ -60,6 +60,12 @@ impl Keys {
         if let Some(query) = uri.query() {
             let _ = hash.part(query.as_bytes());
         }
+        // One server has many hosts: the URL says where it is, and the field which of them is asked.
+        if let Some(virtual_host) =
+            headers.get(HOST).filter(|named| !named.as_bytes().eq_ignore_ascii_case(host))
+        {
+            let _ = hash.part(b"host").part(&lower(virtual_host.as_bytes()));
+        }
         hash.finish()
     }
 
@@ -184,6 +190,9 @@ mod tests {
             head("https://a.example/x", &[("cookie", "a"), ("cookie", "b")]),
             head("/x", &[("host", "a.example")]),
             head("/x", &[("host", "b.example")]),
+            head("https://a.example/x", &[("host", "b.example")]),
+            head("https://a.example/x?host", &[("host", "b.example")]),
+            head("https://a.example/x?host", &[]),
             with_partition,
         ];
         for name in &CREDENTIALS {
@@ -196,6 +205,8 @@ mod tests {
         assert_eq!(found.len(), all.len());
         let upper = head("https://A.example/x", &[("accept", "text/html")]);
         assert_eq!(keys.of(&upper), keys.of(&all[0]));
+        let named = head("https://a.example/x", &[("host", "A.Example")]);
+        assert_eq!(keys.of(&named), keys.of(&all[0]));
         let turned = [("authorization", "Bearer 1"), ("accept", "*/*"), ("cookie", "a")]
             .map(|(name, value)| (name, value));
         assert_eq!(keys.of(&head("https://a.example/x", &turned)), keys.of(&all[10]));

@@ -126,7 +126,7 @@ impl<S> Layer<S> for StaleLayer {
     /// Each service made has a memory of its own, which its clones share; a store is the same for all.
     fn layer(&self, inner: S) -> StaleService<S> {
         let wall = Wall::new();
-        let durable = self.store.as_ref().map(|store| Durable::new(Arc::clone(store), wall));
+        let durable = self.store.as_ref().map(|store| Durable::new(Arc::clone(store), wall.clone()));
         let secret = durable.as_ref().map_or_else(ResponseSecret::random, Durable::secret);
         StaleService::new(
             inner,

@@ -205,6 +205,11 @@ async fn what_a_request_asks_of_freshness_holds() {
         tokio::time::sleep(20 * SECOND).await;
     }
     assert_eq!(vendor.attempts(), 5);
+    // As it was said before there was `Cache-Control`.
+    let mut of_old = get(URL);
+    of_old.headers_mut().insert("pragma", "no-cache".parse().unwrap());
+    assert_eq!(served(&send(&service, of_old).await), Served::Live);
+    assert_eq!(vendor.attempts(), 6);
 }
 
 /// As where a service is called before its future is handed to a runtime.

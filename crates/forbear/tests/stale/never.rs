@@ -93,3 +93,62 @@ async fn a_gigabyte_through_a_megabyte_stays_a_megabyte() {
     }
     assert!((500_000..=1 << 20).contains(&service.stored_bytes()), "{}", service.stored_bytes());
 }
+
+/// One address, many hosts: a gateway hands on which of them its caller wants.
+#[tokio::test(start_paused = true)]
+async fn what_one_virtual_host_gave_is_not_served_as_anothers() {
+    let vendor = Vendor::new(|request| {
+        let host = request.headers()["host"].to_str().unwrap();
+        Ok(ok(&[("cache-control", "max-age=60")], host))
+    });
+    vendor.takes(SECOND);
+    let service = service(&vendor);
+    let asks = async |host: &str| {
+        let mut request = get("http://10.0.0.1/a");
+        request.headers_mut().insert("host", host.parse().unwrap());
+        read(send(&service, request).await).await.1
+    };
+    let (one, other) = tokio::join!(asks("one.example"), asks("two.example"));
+    assert_eq!((one.as_str(), other.as_str()), ("one.example", "two.example"));
+    assert_eq!(asks("two.example").await, "two.example");
+    assert_eq!(asks("ONE.example").await, "one.example");
+    assert_eq!(vendor.attempts(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_store_beside_a_byte_that_is_no_text_forbids_as_well() {
+    let vendor = Vendor::new(|_| {
+        let mut response = ok(&[], "");
+        let said = http::HeaderValue::from_bytes(b"x=\"\xe9\", no-store").unwrap();
+        response.headers_mut().insert("cache-control", said);
+        Ok(response)
+    });
+    let service = service(&vendor);
+    ask(&service, URL).await;
+    vendor.now(|_| Err(Fault("no connection")));
+    assert!(service.clone().oneshot(get(URL)).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_are_selected_by_cache_control_are_apart_by_it() {
+    let vendor = Vendor::new(|request| {
+        let said = request.headers().get("cache-control").map_or("-", |said| said.to_str().unwrap());
+        Ok(ok(&[("cache-control", "max-age=60"), ("vary", "cache-control")], said))
+    });
+    vendor.takes(SECOND);
+    let service = service(&vendor);
+    let asks = async |said: Option<&str>| {
+        let mut request = get(URL);
+        if let Some(said) = said {
+            request.headers_mut().insert("cache-control", said.parse().unwrap());
+        }
+        read(send(&service, request).await).await.1
+    };
+    let begun = tokio::time::Instant::now();
+    let all = futures_util::future::join_all((0..100).map(|_| asks(Some("max-age=5")))).await;
+    assert!(all.iter().all(|said| said == "max-age=5"));
+    assert_eq!((vendor.attempts(), begun.elapsed()), (1, SECOND));
+    assert_eq!(asks(None).await, "-");
+    assert_eq!(asks(Some("max-age=5")).await, "max-age=5");
+    assert_eq!(vendor.attempts(), 2);
+}
