@@ -195,6 +195,8 @@ mod grpc_timeout;
 mod host;
 mod keeper;
 mod order;
+#[cfg(feature = "stale")]
+mod parking;
 #[cfg(feature = "refresh")]
 pub mod refresh;
 #[cfg(feature = "reqwest")]

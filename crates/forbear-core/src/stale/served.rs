@@ -47,13 +47,15 @@ pub enum Because {
     FailedLately,
     /// The caller asked for what is stored, and for nothing else (`only-if-cached`).
     OnlyIfCached,
+    /// The caller takes it as old as it is (`max-stale`).
+    MaxStale,
     /// Nothing is asked of the vendor while somebody waits: it was demanded of a refresh, which fetches it in the background.
     Demanded,
 }
 
 impl Because {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Revalidating,
         Self::Cooling,
         Self::Limited,
@@ -64,6 +66,7 @@ impl Because {
         Self::Faulted,
         Self::FailedLately,
         Self::OnlyIfCached,
+        Self::MaxStale,
         Self::Demanded,
     ];
 
@@ -81,6 +84,7 @@ impl Because {
             Self::Faulted => "faulted",
             Self::FailedLately => "failed-lately",
             Self::OnlyIfCached => "only-if-cached",
+            Self::MaxStale => "max-stale",
             Self::Demanded => "demanded",
         }
     }

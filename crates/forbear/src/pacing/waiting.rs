@@ -29,6 +29,9 @@ pub(super) struct Waiting<S, B> {
     /// Whether its logical request was sent before.
     further: bool,
     lesson: Option<Lesson>,
+    /// Says that it waits, to who wants to know.
+    #[cfg(feature = "stale")]
+    standing: Option<crate::parking::Standing>,
     stage: Stage,
 }
 
@@ -53,7 +56,18 @@ impl<S, B> Waiting<S, B> {
         lesson: Option<Lesson>,
     ) -> Self {
         let (request, stage) = (Some(request), Stage::Called);
-        Self { service, ready: true, request, member, cost, further, lesson, stage }
+        Self {
+            service,
+            ready: true,
+            request,
+            member,
+            cost,
+            further,
+            lesson,
+            #[cfg(feature = "stale")]
+            standing: None,
+            stage,
+        }
     }
 
     /// Ready when it was sent, or is refused.
@@ -76,10 +90,18 @@ impl<S, B> Waiting<S, B> {
                         // Nothing scarce is held while it waits.
                         if std::mem::take(&mut self.ready) {
                             self.service = self.service.clone();
+                            #[cfg(feature = "stale")]
+                            if let Some(request) = &self.request {
+                                self.standing = crate::parking::Standing::begin(request.extensions());
+                            }
                         }
                         return Poll::Pending;
                     }
-                    Poll::Ready(Ok(booked)) => self.stage = Stage::Turn(Some(booked), Alarm::new()),
+                    Poll::Ready(Ok(booked)) => {
+                        #[cfg(feature = "stale")]
+                        drop(self.standing.take());
+                        self.stage = Stage::Turn(Some(booked), Alarm::new());
+                    }
                     Poll::Ready(Err(refused)) => return Poll::Ready(Err(self.refused(refused))),
                 },
                 Stage::Turn(booked, alarm) => {

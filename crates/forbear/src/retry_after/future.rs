@@ -143,7 +143,13 @@ where
                     *request.saved = None;
                     return Poll::Ready(answer);
                 }
-                Next::Go(state) => this.state.set(state),
+                Next::Go(state) => {
+                    #[cfg(feature = "stale")]
+                    if let Some(saved) = request.saved.as_mut() {
+                        saved.stands(matches!(state, State::Wait { .. }));
+                    }
+                    this.state.set(state);
+                }
             }
         }
     }

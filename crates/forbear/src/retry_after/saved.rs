@@ -22,6 +22,9 @@ pub(super) struct Saved<S, B> {
     pub(super) head: Parts,
     pub(super) tape: Tape<B>,
     pub(super) patience: Patience,
+    /// Says that it waits, to who wants to know.
+    #[cfg(feature = "stale")]
+    standing: Option<crate::parking::Standing>,
     /// The families of the gate below, where one was found.
     families: Option<FamiliesId>,
 }
@@ -37,7 +40,25 @@ pub(super) fn caller(head: &Parts) -> Caller<'_> {
 
 impl<S, B> Saved<S, B> {
     pub(super) const fn new(service: S, head: Parts, tape: Tape<B>, families: Option<FamiliesId>) -> Self {
-        Self { service, head, tape, patience: Patience::new(), families }
+        Self {
+            service,
+            head,
+            tape,
+            patience: Patience::new(),
+            #[cfg(feature = "stale")]
+            standing: None,
+            families,
+        }
+    }
+
+    /// It waits, or does so no longer.
+    #[cfg(feature = "stale")]
+    pub(super) fn stands(&mut self, waits: bool) {
+        if !waits {
+            self.standing = None;
+        } else if self.standing.is_none() {
+            self.standing = crate::parking::Standing::begin(&self.head.extensions);
+        }
     }
 
     /// Where it waits for a moment that no family's gate knows of; `None` where nobody could end that wait.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::header::{CACHE_CONTROL, PRAGMA};
+use http::header::{CACHE_CONTROL, IF_MODIFIED_SINCE, IF_NONE_MATCH, PRAGMA};
 use http::{HeaderMap, HeaderName};
 
 /// The most that a number of seconds says, RFC 9111 section 1.2.2.
@@ -53,6 +53,11 @@ pub(super) fn has(headers: &HeaderMap, word: &str) -> bool {
     let mut found = false;
     each(headers, |name, _| found |= name.eq_ignore_ascii_case(word));
     found
+}
+
+/// Whether a request asks for an answer only where it has another.
+pub(super) fn is_conditional(headers: &HeaderMap) -> bool {
+    headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MODIFIED_SINCE)
 }
 
 /// Whether a request wants an answer that its vendor confirms: `no-cache`, or the same as caches of old had it (RFC 9111 section 5.4).

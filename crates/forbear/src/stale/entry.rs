@@ -6,14 +6,14 @@ use bytes::Bytes;
 use forbear_core::stale::{StaleCounts, Stored};
 use forbear_core::store::StoredResponse;
 use forbear_core::time::Monotonic;
-use http::header::{AGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, ETAG, HOST, PRAGMA, SET_COOKIE, VARY};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, ETAG, HOST, PRAGMA, SET_COOKIE, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, response};
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 
-use super::directives::{Directives, insists};
+use super::directives::{Directives, insists, members};
 use super::fields::{Fields, packed, weight};
-use super::headers::{Told, date, is_so_long, judged, refresh, tame_age, without_hops};
+use super::headers::{Told, date, is_so_long, judged, tame_age, without_hops};
 use super::key::{Key, Keys, host_of};
 use super::policy::Caching;
 use crate::clock;
@@ -61,6 +61,8 @@ pub(super) enum Use {
     Fresh(Duration),
     /// It is past its freshness by so much.
     Stale(Duration),
+    /// The same, and the caller takes it like that (`max-stale`).
+    Accepted(Duration),
     /// The caller wants it confirmed, and nothing else.
     Confirm,
 }
@@ -120,20 +122,23 @@ impl Entry {
         is_so_long(self.headers.get(CONTENT_LENGTH), self.body.len()).then_some(self)
     }
 
-    /// This entry as a `304` to a request that asked for its confirmation leaves it; `None` where that is about another response,
-    /// or says that it must not be stored any more.
-    pub(super) fn confirmed(&self, answer: &Answer<'_>, caching: Caching) -> Option<Self> {
-        let etag = |headers: &HeaderMap| headers.get(ETAG).map(|tag| weakly(tag).to_vec());
-        let known = self.headers.get(ETAG).map(weakly);
-        if etag(answer.headers).is_some_and(|tag| known.is_none_or(|known| known != tag)) {
-            return None;
-        }
-        let mut headers = self.headers.plain();
-        // It is as old as the confirmation, if that does not say otherwise.
-        headers.remove(AGE);
-        refresh(&mut headers, answer.headers);
-        let answer = Answer { status: self.status, headers: &headers, ..*answer };
-        Some(Self { body: self.body.clone(), ..Self::of(&answer, caching)? })
+    /// The same with the body of another.
+    pub(super) fn with_body_of(self, other: &Self) -> Self {
+        Self { body: other.body.clone(), ..self }
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Its fields as they came.
+    pub(super) fn plain_fields(&self) -> HeaderMap {
+        self.headers.plain()
+    }
+
+    /// Its answer with other fields.
+    pub(super) fn whole(&self, headers: HeaderMap) -> (response::Parts, Bytes) {
+        (response(self.status, headers), self.body.clone())
     }
 
     /// This entry on its way to a store, and when it was received.
@@ -221,8 +226,7 @@ impl Entry {
             return match policy.before_request(&as_get, now) {
                 BeforeRequest::Fresh(_) => match self.left(now) {
                     Ok(left) => Use::Fresh(left),
-                    // The caller takes it stale.
-                    Err(_) => Use::Fresh(Duration::ZERO),
+                    Err(by) => Use::Accepted(by),
                 },
                 BeforeRequest::Stale { .. } => match self.left(now) {
                     Ok(_) => Use::Confirm,
@@ -241,7 +245,12 @@ impl Entry {
     fn seen(&self, headers: &HeaderMap) -> HeaderMap {
         let mut seen = deciding(headers);
         for value in headers.get_all(CACHE_CONTROL) {
-            seen.append(CACHE_CONTROL, value.clone());
+            // That is about what it brings, not about what is there.
+            let kept = |member: &&str| !member.trim().eq_ignore_ascii_case("no-store");
+            let said: Vec<_> = members(value.to_str().unwrap_or_default()).filter(kept).collect();
+            if let Ok(said) = HeaderValue::from_str(&said.join(",")) {
+                seen.append(CACHE_CONTROL, said);
+            }
         }
         if let Some(pragma) = headers.get(PRAGMA).filter(|_| !headers.contains_key(CACHE_CONTROL)) {
             seen.insert(PRAGMA, pragma.clone());
@@ -454,7 +463,7 @@ fn without_directives(headers: &HeaderMap) -> HeaderMap {
     judged
 }
 
-fn weakly(tag: &HeaderValue) -> &[u8] {
+pub(super) fn weakly(tag: &HeaderValue) -> &[u8] {
     strip(tag.as_bytes())
 }
 

@@ -6,17 +6,21 @@ use std::time::Duration;
 
 use forbear_core::families::AUTOMATIC;
 use forbear_core::stale::{Because, Served};
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{Request, Response, StatusCode, response};
+use http::{HeaderMap, Request, Response, StatusCode, response};
 use http_body::Body;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::body::StaleBody;
+use super::confirm::Confirms;
+use super::directives::is_conditional;
 use super::entry::{Answer, Entry};
 use super::flight::{Duty, Landed};
 use super::headers::{Told, tell};
 use super::inner::Inner;
+use super::manner::Manner;
 use super::oneshot::Oneshot;
 use super::plain::Plain;
 use super::policy::{Whose, because_of};
@@ -28,12 +32,14 @@ use crate::{Error, clock};
 
 /// A discarded answer is read so far, so that its connection can be used again.
 const DRAINED: (usize, Duration) = (64 * 1024, Duration::from_millis(250));
+/// So long after its head others wait for the body of a bad answer.
+const BAD_BODY: Duration = Duration::from_secs(5);
 
 /// What one attempt is for.
 pub(super) struct Fetch {
     pub(super) shared: Arc<Shared>,
     pub(super) whose: Whose,
-    /// What was asked, without what asks for confirmation.
+    /// What was asked, without what asks for confirmation of what is stored.
     pub(super) head: Parts,
     /// What is stored, and was asked about.
     pub(super) entry: Option<Arc<Entry>>,
@@ -41,8 +47,6 @@ pub(super) struct Fetch {
     pub(super) usable: bool,
     /// Whether it is for what is stored alone.
     pub(super) fills: bool,
-    /// Whether its leader waits for no cool-down.
-    pub(super) hasty: bool,
 }
 
 /// To the caller who leads: an answer as it comes, or an error that is its own.
@@ -54,6 +58,8 @@ enum Keeps {
     Stored(Box<Entry>),
     /// It is told to those who wait for it, and not stored.
     Told(Because, Plain),
+    /// The same, where it is what they asked for.
+    Same(Plain),
 }
 
 impl Fetch {
@@ -68,6 +74,9 @@ impl Fetch {
         let answer = tokio::select! {
             biased;
             answer = attempt => answer,
+            entry = duty.offered(|entry| entry.matches(&self.head.uri, &self.head.headers)) => {
+                return duty.land(Landed::Stored(entry));
+            }
             () = duty.abandoned() => return,
         };
         match answer {
@@ -84,12 +93,11 @@ impl Fetch {
                 self.rest(self.whose.policy.rests());
             }
             duty.land(Landed::Worse(because, None));
-        } else if duty.is_shared() {
-            let hasty = self.hasty && error.is_refusal();
-            let failed = Landed::Failed(error.share());
-            duty.land(if hasty { Landed::Hasty(Box::new(failed)) } else { failed });
+        } else if duty.close() {
+            let by = Some(duty.manner()).filter(|_| error.is_refusal());
+            duty.land(hasty(by, Landed::Failed(error.share())));
         } else {
-            // Told before the flight ends, so that whoever comes now begins another.
+            // Told before the flight ends.
             let _ = leader.send(Err(error));
             duty.land(Landed::Lost);
         }
@@ -104,22 +112,15 @@ impl Fetch {
         if let Some(because) = worse(&head) {
             return self.answered_badly(because, head, body, duty, leader).await;
         }
+        if head.status == StatusCode::NOT_MODIFIED {
+            return self.not_modified(head, body, duty, leader).await;
+        }
         let at = self.shared.wall();
         let answer = Answer { asked: &self.head, status: head.status, headers: &head.headers, at };
         let caching = self.shared.caching(&self.whose.policy);
-        if let Some(entry) = self.entry.as_ref().filter(|_| head.status == StatusCode::NOT_MODIFIED) {
-            if let Some(confirmed) = entry.confirmed(&answer, caching) {
-                let confirmed = Arc::new(confirmed);
-                self.store(&confirmed, &duty);
-                return duty.land(Landed::Stored(confirmed));
-            }
-            if self.usable {
-                // It is about another response than the one that was asked about.
-                return self.answered_badly(Because::ServerError, head, body, duty, leader).await;
-            }
-        }
         let length = body.size_hint().lower();
-        let made = Entry::of(&answer, caching).filter(|_| length <= self.shared.max_entry as u64);
+        let made = Entry::of(&answer, caching)
+            .filter(|_| length <= self.shared.max_entry as u64 && !is_stream(&head.headers));
         match made {
             Some(entry) => self.passes(head, body, Keeps::Stored(Box::new(entry)), duty, leader).await,
             None => {
@@ -128,6 +129,44 @@ impl Fetch {
                 duty.land(Landed::Unshared);
                 let _ = leader.send(Ok(Response::from_parts(head, StaleBody::live(body))));
             }
+        }
+    }
+
+    /// What is stored, or what the caller has, is as it was.
+    async fn not_modified<RB>(
+        self,
+        head: response::Parts,
+        body: RB,
+        duty: Duty,
+        leader: oneshot::Sender<Own<RB>>,
+    ) where
+        RB: Body,
+        RB::Error: Into<BoxError>,
+    {
+        let (at, caching) = (self.shared.wall(), self.shared.caching(&self.whose.policy));
+        let answer = Answer { asked: &self.head, status: head.status, headers: &head.headers, at };
+        match self.entry.as_ref().map(|entry| entry.confirmed(&answer, caching)) {
+            Some(Confirms::Stored(entry)) => {
+                let entry = Arc::new(*entry);
+                self.store(&entry, &duty);
+                duty.land(Landed::Stored(entry));
+            }
+            // It is what there is, and it is stored no more.
+            Some(Confirms::Unstored(whole, stored)) => {
+                self.whose.counts.unstored();
+                let whole = self.told(*whole, false);
+                duty.land(Landed::Unshared);
+                let _ = leader.send(Ok(Response::from_parts(whole, StaleBody::stored(stored))));
+            }
+            None if is_conditional(&self.head.headers) => {
+                let plain = Plain::of(&head);
+                self.passes(head, body, Keeps::Same(plain), duty, leader).await;
+            }
+            // It is about another response than the one that was asked about, or nothing was asked about.
+            _ if self.usable => {
+                self.answered_badly(Because::ServerError, head, body, duty, leader).await;
+            }
+            _ => self.failed(Error::from_inner(NOT_ASKED), duty, leader),
         }
     }
 
@@ -171,56 +210,70 @@ impl Fetch {
         RB: Body,
         RB::Error: Into<BoxError>,
     {
+        let size = body.size_hint();
         let head = self.told(head, matches!(keeps, Keeps::Stored(_)));
         let (feed, passing) = tee(duty.interest(), self.shared.room.place());
-        let size = body.size_hint();
         let _ = leader.send(Ok(Response::from_parts(head, StaleBody::passing(passing, size))));
+        // It may have no end: its reader goes on, and the others need not wait for ever.
+        let late = async {
+            let most = clock::now().after(BAD_BODY).min(self.shared.background());
+            let until = if matches!(keeps, Keeps::Stored(_)) { self.shared.background() } else { most };
+            tokio::time::sleep_until(clock::to_instant(until)).await;
+            duty.tell(self.without_body(&keeps, &duty));
+            std::future::pending::<()>().await;
+        };
         let (fed, ended) = tokio::select! {
             biased;
             fed = feed.feed(body, self.shared.max_entry) => fed,
             () = duty.abandoned() => return,
+            () = late => return,
         };
-        match (fed, keeps) {
+        let landed = match (fed, keeps) {
             (Fed::Whole(chunks), Keeps::Stored(entry)) => match entry.with_body(&chunks) {
                 Some(entry) => {
                     let entry = Arc::new(entry);
                     self.store(&entry, &duty);
-                    duty.land(Landed::Stored(entry));
+                    Landed::Stored(entry)
                 }
                 None => {
                     self.whose.counts.unstored();
-                    duty.land(Landed::Lost);
+                    Landed::Unshared
                 }
             },
             (Fed::Whole(chunks), Keeps::Told(because, plain)) => {
-                let hasty = self.hasty && because == Because::Limited;
-                let worse = Landed::Worse(because, Some(Arc::new(plain.with_body(&chunks))));
-                duty.land(if hasty { Landed::Hasty(Box::new(worse)) } else { worse });
+                limited(because, duty.manner(), plain.with_body(&chunks))
             }
-            (Fed::TooLarge, keeps) => {
-                self.is_not_kept(&keeps);
-                duty.land(Landed::Unshared);
+            (Fed::Whole(chunks), Keeps::Same(plain)) => Landed::Same(Arc::new(plain.with_body(&chunks))),
+            (Fed::Failed, Keeps::Stored(_)) => {
+                self.whose.counts.unstored();
+                if self.usable {
+                    self.rest(self.whose.policy.rests());
+                }
+                Landed::Failed(Error::from_inner(BROKE_OFF).share())
             }
-            (Fed::Failed, keeps) => {
-                self.is_not_kept(&keeps);
-                duty.land(Landed::Lost);
+            (Fed::TooLarge, Keeps::Stored(_)) => {
+                self.whose.counts.unstored();
+                Landed::Unshared
             }
-        }
+            (_, keeps) => self.without_body(&keeps, &duty),
+        };
+        duty.land(landed);
         // Last: the reader may ask again at once.
         drop(ended);
     }
 
-    fn is_not_kept(&self, keeps: &Keeps) {
-        if matches!(keeps, Keeps::Stored(_)) {
-            self.whose.counts.unstored();
+    /// What is told of an answer whose body does not come, or is too large to be told.
+    fn without_body(&self, keeps: &Keeps, duty: &Duty) -> Landed {
+        match keeps {
+            // It hangs, or has no end: one of those who wait is to ask anew.
+            Keeps::Stored(_) => Landed::Lost,
+            Keeps::Told(because, plain) => limited(*because, duty.manner(), plain.without_body()),
+            Keeps::Same(plain) => Landed::Same(Arc::new(plain.without_body())),
         }
     }
 
     fn told(&self, mut head: response::Parts, stored: bool) -> response::Parts {
-        let told = match &self.entry {
-            None => Told::Missed { stored },
-            Some(_) => Told::Revalidated { status: head.status, stored },
-        };
+        let told = Told::forwarded(self.entry.is_some(), head.status, stored);
         tell(&mut head.headers, told);
         head.extensions.insert(Served::Live);
         head
@@ -242,4 +295,30 @@ impl Fetch {
             entry.rest_until(clock::now().after(rest));
         }
     }
+}
+
+const NOT_ASKED: &str =
+    "the vendor answered 304 to a request that asked about something else, or about nothing";
+const BROKE_OFF: &str = "the body of the answer broke off";
+
+/// A refusal, or an answer, that is a measure only for who lets itself be kept waiting like this.
+fn hasty(by: Option<Manner>, landed: Landed) -> Landed {
+    match by.filter(|by| !Manner::default().is_refused_like(*by)) {
+        Some(by) => Landed::Hasty(by, Box::new(landed)),
+        None => landed,
+    }
+}
+
+/// A bad answer for all. Who waits for no cool-down was told it sooner than others would be.
+fn limited(because: Because, manner: Manner, plain: Plain) -> Landed {
+    let by = Manner { no_wait: manner.no_wait, ..Manner::default() };
+    hasty(Some(by).filter(|_| because == Because::Limited), Landed::Worse(because, Some(Arc::new(plain))))
+}
+
+/// Whether an answer goes on for as long as somebody listens.
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(|kind| kind.as_bytes().to_ascii_lowercase());
+    kind.is_some_and(|kind| {
+        kind.starts_with(b"text/event-stream") || kind.starts_with(b"multipart/x-mixed-replace")
+    })
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use forbear_core::stale::Because;
 use forbear_core::time::Monotonic;
@@ -10,9 +11,11 @@ use tokio::sync::Notify;
 
 use super::entry::Entry;
 use super::key::Key;
+use super::manner::Manner;
 use super::plain::Plain;
 use crate::clock;
 use crate::error::SharedFault;
+use crate::parking::Parks;
 
 /// How an attempt ended, for those who waited for it.
 #[derive(Debug, Clone)]
@@ -21,10 +24,14 @@ pub(super) enum Landed {
     Stored(Arc<Entry>),
     /// It brought nothing better than what is stored; and this, where somebody had nothing better.
     Worse(Because, Option<Arc<Plain>>),
+    /// It brought this, which is the same for all who asked like that, and is not stored.
+    Same(Arc<Plain>),
     /// The client failed, or refused.
     Failed(SharedFault),
-    /// It was refused or limited like this, and its leader would not wait for what others would.
-    Hasty(Box<Landed>),
+    /// It was refused or limited like this, which is no measure for those who would have waited in another manner.
+    Hasty(Manner, Box<Landed>),
+    /// It waits itself, where who asks would not.
+    Parked,
     /// Its answer is one caller's alone.
     Unshared,
     /// It ended without an answer: it was given up, or panicked.
@@ -34,6 +41,9 @@ pub(super) enum Landed {
 /// One attempt, and who waits for it.
 #[derive(Debug)]
 pub(super) struct Flight {
+    manner: Manner,
+    /// From then on nobody joins it any more.
+    joined_until: Monotonic,
     state: Mutex<State>,
     changed: Notify,
 }
@@ -45,6 +55,10 @@ struct State {
     interested: usize,
     /// Until when it goes on where nobody does.
     kept: Option<Monotonic>,
+    /// How many copies of its request wait below, and are not on their way.
+    parked: usize,
+    /// What another attempt for the same brought meanwhile.
+    offered: Option<Arc<Entry>>,
     /// Something changed what it fetches since it began.
     outdated: bool,
 }
@@ -65,8 +79,12 @@ pub(super) struct Duty {
 type What = (Key, u128);
 
 /// All flights, by what they fetch.
-#[derive(Debug, Default)]
-pub(super) struct Flights(Mutex<HashMap<What, Arc<Flight>>>);
+#[derive(Debug)]
+pub(super) struct Flights {
+    /// For so long others join one.
+    joined_for: Duration,
+    flying: Mutex<HashMap<What, Vec<Arc<Flight>>>>,
+}
 
 /// What a caller has to do.
 pub(super) enum Joined {
@@ -76,33 +94,55 @@ pub(super) enum Joined {
     Follows(Interest),
 }
 
+/// Whose flights a caller joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// Those that are on their way, and those that wait as it would.
+    Any,
+    /// Those of its own manner alone.
+    Like,
+}
+
 impl Flights {
-    /// Joins the flight that fetches this, or begins one; `variant` is zero where nobody knows yet by what answers are selected.
-    pub(super) fn join(self: &Arc<Self>, key: Key, variant: u128) -> Joined {
-        let what = (key, variant);
-        let mut flights = self.lock();
-        if let Some(interest) = flights.get(&what).and_then(Interest::in_flight) {
+    pub(super) fn new(joined_for: Duration) -> Self {
+        Self { joined_for, flying: Mutex::default() }
+    }
+
+    /// Joins a flight that fetches this, or begins one; `variant` is zero where nobody knows yet by what answers are selected.
+    ///
+    /// One that takes too long is not joined: it may hang, and another attempt might not.
+    pub(super) fn join(self: &Arc<Self>, key: Key, variant: u128, manner: Manner, whose: Whose) -> Joined {
+        let (what, now) = ((key, variant), clock::now());
+        let mut flying = self.lock();
+        let flights = flying.entry(what).or_default();
+        let likes = |flight: &Arc<Flight>| Interest::in_flight(flight, now, |_| flight.manner == manner);
+        let any = |flight: &Arc<Flight>| {
+            Interest::in_flight(flight, now, |parked| !parked || manner.waits_with(flight.manner))
+        };
+        let others = || if whose == Whose::Any { flights.iter().find_map(any) } else { None };
+        if let Some(interest) = flights.iter().find_map(likes).or_else(others) {
             return Joined::Follows(interest);
         }
         let state = Mutex::new(State { interested: 1, ..State::default() });
-        let flight = Arc::new(Flight { state, changed: Notify::new() });
-        flights.insert(what, Arc::clone(&flight));
+        let (joined_until, changed) = (now.after(self.joined_for), Notify::new());
+        let flight = Arc::new(Flight { manner, joined_until, state, changed });
+        flights.push(Arc::clone(&flight));
         let duty = Duty { flights: Arc::clone(self), what, flight: Arc::clone(&flight) };
         Joined::Leads(duty, Interest(flight))
     }
 
     /// Something changed there: who asks from now on does not join what began before, and that is not stored.
     pub(super) fn outdate(&self, key: Key) {
-        self.lock().retain(|(of, _), flight| {
+        self.lock().retain(|(of, _), flights| {
             if *of == key {
-                flight.lock().outdated = true;
+                flights.iter().for_each(|flight| flight.lock().outdated = true);
             }
             *of != key
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<What, Arc<Flight>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<What, Vec<Arc<Flight>>>> {
+        self.flying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,20 +165,38 @@ impl Flight {
     }
 }
 
+impl Parks for Flight {
+    fn parked(&self, is: bool) {
+        let mut state = self.lock();
+        state.parked = if is { state.parked + 1 } else { state.parked.saturating_sub(1) };
+        drop(state);
+        if is {
+            self.changed.notify_waiters();
+        }
+    }
+}
+
 impl Interest {
-    fn in_flight(flight: &Arc<Flight>) -> Option<Self> {
+    /// In this one, where it can be joined and `fits` says so, which is told whether it waits itself.
+    fn in_flight(flight: &Arc<Flight>, now: Monotonic, fits: impl Fn(bool) -> bool) -> Option<Self> {
         let mut state = flight.lock();
         // One that is given up this moment is not joined.
-        if state.landed.is_some() || (state.interested == 0 && state.kept.is_none()) {
+        if state.landed.is_some()
+            || (state.interested == 0 && state.kept.is_none())
+            || now >= flight.joined_until
+            || !fits(state.parked > 0)
+        {
             return None;
         }
         state.interested += 1;
         Some(Self(Arc::clone(flight)))
     }
 
-    /// How it ended.
-    pub(super) async fn landed(&self) -> Landed {
-        self.0.until(|state| state.landed.clone()).await
+    /// How it ended, or that it waits where a caller of this manner would not.
+    pub(super) async fn landed(&self, manner: Manner) -> Landed {
+        let waits_with = manner.waits_with(self.0.manner);
+        let parked = |state: &State| (state.parked > 0 && !waits_with).then_some(Landed::Parked);
+        self.0.until(|state| state.landed.clone().or_else(|| parked(state))).await
     }
 
     /// Lets it go on until then although nobody waits for it.
@@ -164,13 +222,30 @@ impl Duty {
     pub(super) async fn abandoned(&self) {
         let kept = self.flight.until(|state| (state.interested == 0).then_some(state.kept)).await;
         let Some(until) = kept else { return };
-        // Whoever comes meanwhile has it until then too, and asks anew after that.
+        // Whoever came meanwhile has it until he goes.
         tokio::time::sleep_until(clock::to_instant(until)).await;
         self.flight.until(|state| (state.interested == 0).then_some(())).await;
     }
 
-    /// Whether several callers want to know.
-    pub(super) fn is_shared(&self) -> bool {
+    /// What another attempt brought while this one waits to be sent, where that `fits`.
+    pub(super) async fn offered(&self, fits: impl Fn(&Entry) -> bool) -> Arc<Entry> {
+        let look = |state: &State| state.offered.clone().filter(|entry| state.parked > 0 && fits(entry));
+        self.flight.until(look).await
+    }
+
+    /// Who is told where its request waits below.
+    pub(super) fn parks(&self) -> Arc<dyn Parks> {
+        Arc::clone(&self.flight) as Arc<dyn Parks>
+    }
+
+    /// How its attempt lets itself be kept waiting.
+    pub(super) fn manner(&self) -> Manner {
+        self.flight.manner
+    }
+
+    /// Nobody joins it any more. Whether several callers want to know.
+    pub(super) fn close(&self) -> bool {
+        self.leave();
         self.flight.lock().interested > 1
     }
 
@@ -193,14 +268,30 @@ impl Duty {
         self.tell(landed);
     }
 
-    fn tell(&self, landed: Landed) {
-        let mut flights = self.flights.lock();
-        if flights.get(&self.what).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight)) {
-            flights.remove(&self.what);
+    /// Says how it ends for those who wait for it, while the attempt goes on.
+    pub(super) fn tell(&self, landed: Landed) {
+        let others = self.leave();
+        if let Landed::Stored(entry) = &landed {
+            for other in others {
+                other.lock().offered = Some(Arc::clone(entry));
+                other.changed.notify_waiters();
+            }
         }
-        drop(flights);
         self.flight.lock().landed.get_or_insert(landed);
         self.flight.changed.notify_waiters();
+    }
+
+    /// Is flown no more for who comes from now on. Others that fetch the same, if this one was.
+    fn leave(&self) -> Vec<Arc<Flight>> {
+        let mut flying = self.flights.lock();
+        let Some(flights) = flying.get_mut(&self.what) else { return Vec::new() };
+        let before = flights.len();
+        flights.retain(|flight| !Arc::ptr_eq(flight, &self.flight));
+        let others = if flights.len() < before { flights.clone() } else { Vec::new() };
+        if flights.is_empty() {
+            flying.remove(&self.what);
+        }
+        others
     }
 }
 

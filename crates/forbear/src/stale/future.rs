@@ -12,7 +12,7 @@ use tower_service::Service;
 use super::body::StaleBody;
 use super::headers::{Told, tell};
 use super::oneshot::Oneshot;
-use super::service::Outdates;
+use super::outdates::Outdates;
 use crate::Error;
 use crate::body::BoxError;
 

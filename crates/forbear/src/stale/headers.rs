@@ -146,6 +146,11 @@ pub(super) fn tell(headers: &mut HeaderMap, told: Told) {
 }
 
 impl Told {
+    /// Forwarded, since nothing was stored for it, or since that is stale.
+    pub(super) fn forwarded(had: bool, status: StatusCode, stored: bool) -> Self {
+        if had { Self::Revalidated { status, stored } } else { Self::Missed { stored } }
+    }
+
     /// The member of `Cache-Status` that says so.
     pub(super) fn value(self) -> HeaderValue {
         let mut line = Line::new();

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use forbear_core::store::ResponseSecret;
-use http::header::{AUTHORIZATION, COOKIE, HOST, PROXY_AUTHORIZATION};
+use http::header::{AUTHORIZATION, COOKIE, HOST, IF_MODIFIED_SINCE, IF_NONE_MATCH, PROXY_AUTHORIZATION};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Uri};
+use http::{Extensions, HeaderMap, HeaderName, Uri};
 
+use super::directives::is_conditional;
 use crate::Partition;
 
 /// What a request asks for, as whom.
@@ -26,7 +27,12 @@ impl Keys {
     }
 
     pub(super) fn of(&self, head: &Parts) -> Key {
-        Key { what: self.what(&head.uri, &head.headers), whose: self.whose(head) }
+        self.of_request(&head.uri, &head.headers, &head.extensions)
+    }
+
+    /// The same of a request that is whole.
+    pub(super) fn of_request(&self, uri: &Uri, headers: &HeaderMap, extensions: &Extensions) -> Key {
+        Key { what: self.what(uri, headers), whose: self.whose(uri, headers, extensions) }
     }
 
     /// The same caller's key of another URL.
@@ -52,6 +58,21 @@ impl Keys {
         hash.finish()
     }
 
+    /// What a request says that it has already; zero where that is nothing.
+    pub(super) fn conditions(&self, headers: &HeaderMap) -> u128 {
+        if !is_conditional(headers) {
+            return 0;
+        }
+        let mut hash = self.0.hash(b'i');
+        for name in [IF_NONE_MATCH, IF_MODIFIED_SINCE] {
+            let _ = hash.part(name.as_str().as_bytes());
+            for value in headers.get_all(name) {
+                let _ = hash.part(value.as_bytes());
+            }
+        }
+        hash.finish()
+    }
+
     fn what(&self, uri: &Uri, headers: &HeaderMap) -> u128 {
         let (_, host) = authority(uri, headers);
         let mut hash = self.0.hash(b'u');
@@ -69,23 +90,23 @@ impl Keys {
         hash.finish()
     }
 
-    fn whose(&self, head: &Parts) -> u128 {
-        let partition = head.extensions.get::<Partition>();
-        let (user, _) = authority(&head.uri, &head.headers);
-        let has = head.headers.keys().any(says_who);
+    fn whose(&self, uri: &Uri, headers: &HeaderMap, extensions: &Extensions) -> u128 {
+        let partition = extensions.get::<Partition>();
+        let (user, _) = authority(uri, headers);
+        let has = headers.keys().any(says_who);
         if partition.is_none() && user.is_empty() && !has {
             return 0;
         }
         let mut hash = self.0.hash(b'c');
         let _ = hash.part(&partition.map_or(0, |partition| partition.to_stored()).to_le_bytes()).part(user);
         for name in &CREDENTIALS {
-            for value in head.headers.get_all(name) {
+            for value in headers.get_all(name) {
                 let _ = hash.part(name.as_str().as_bytes()).part(value.as_bytes());
             }
         }
         // In whatever order they come.
-        let others = head.headers.keys().filter(|name| has && says_who(name) && !CREDENTIALS.contains(name));
-        match others.fold(0, |sum: u128, name| sum.wrapping_add(self.field(name, &head.headers))) {
+        let others = headers.keys().filter(|name| has && says_who(name) && !CREDENTIALS.contains(name));
+        match others.fold(0, |sum: u128, name| sum.wrapping_add(self.field(name, headers))) {
             0 => hash.finish(),
             others => hash.part(&others.to_le_bytes()).finish(),
         }

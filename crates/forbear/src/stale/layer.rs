@@ -10,7 +10,7 @@ use super::flight::Flights;
 use super::key::Keys;
 use super::room::Room;
 use super::service::StaleService;
-use super::shared::Shared;
+use super::shared::{Shared, longest};
 use super::store::Store;
 use super::wall::Wall;
 use crate::Families;
@@ -132,7 +132,7 @@ impl<S> Layer<S> for StaleLayer {
             inner,
             Arc::new(Shared {
                 store: Store::new(self.bytes, durable),
-                flights: Arc::new(Flights::default()),
+                flights: Arc::new(Flights::new(longest(self.budget))),
                 keys: Keys::new(secret),
                 policy: Arc::new(self.policy.clone()),
                 counts: Arc::default(),

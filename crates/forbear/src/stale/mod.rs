@@ -46,6 +46,8 @@
 
 mod ask;
 mod body;
+mod confirm;
+mod decide;
 #[cfg(feature = "refresh")]
 mod demand;
 mod directives;
@@ -60,8 +62,10 @@ mod headers;
 mod inner;
 mod key;
 mod layer;
+mod manner;
 mod memory;
 mod oneshot;
+mod outdates;
 mod plain;
 mod policy;
 mod room;

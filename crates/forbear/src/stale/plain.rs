@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use forbear_core::stale::Served;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
 
@@ -31,6 +32,15 @@ impl Plain {
 
     pub(super) fn with_body(self, chunks: &[Bytes]) -> Self {
         Self { body: chunks.concat().into(), ..self }
+    }
+
+    /// Where the body is not told.
+    pub(super) fn without_body(&self) -> Self {
+        let mut headers = self.headers.clone();
+        for name in [CONTENT_LENGTH, CONTENT_ENCODING, CONTENT_TYPE] {
+            headers.remove(name);
+        }
+        Self { status: self.status, headers, signal: self.signal.clone(), body: Bytes::new() }
     }
 
     /// For one of those who waited.

@@ -59,7 +59,9 @@ pub(super) fn fallback<RB>(
     head: &Parts,
     because: Because,
 ) -> Option<Response<StaleBody<RB>>> {
-    let mut response = policy.substitute(head)?.map(StaleBody::stored);
+    let is_head = head.method == http::Method::HEAD;
+    let made = policy.substitute(head)?;
+    let mut response = made.map(|body| if is_head { StaleBody::none() } else { StaleBody::stored(body) });
     tell(response.headers_mut(), Told::Fallback { because });
     response.extensions_mut().insert(Served::Fallback { because });
     Some(response)

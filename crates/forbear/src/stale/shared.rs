@@ -21,6 +21,11 @@ use crate::clock;
 /// An attempt for which nobody waits any more takes no longer, where there is no budget.
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// How long an attempt goes on for which nobody waits, and others join it.
+pub(super) fn longest(budget: Option<Duration>) -> Duration {
+    budget.unwrap_or(LONGEST)
+}
+
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) store: Arc<Store>,
@@ -75,6 +80,6 @@ impl Shared {
 
     /// Until when an attempt goes on for which nobody waits.
     pub(super) fn background(&self) -> Monotonic {
-        clock::now().after(self.budget.unwrap_or(LONGEST))
+        clock::now().after(longest(self.budget))
     }
 }

@@ -83,3 +83,18 @@ async fn a_spent_budget_serves_what_is_stored() {
     assert_eq!(because(ask(&service, URL).await.0), Some(Because::BudgetExhausted));
     assert_eq!(begun.elapsed(), 3 * SECOND);
 }
+
+#[tokio::test(start_paused = true)]
+async fn for_who_has_no_time_left_nothing_is_begun_but_in_the_background() {
+    let vendor = Vendor::counting("max-age=10");
+    let service = service(&vendor);
+    let spent = || service.clone().oneshot(within(Duration::ZERO));
+    assert!(matches!(spent().await, Err(Error::BudgetExhausted(_))));
+    assert_eq!(vendor.attempts(), 0);
+    ask(&service, URL).await;
+    tokio::time::sleep(20 * SECOND).await;
+    vendor.takes(SECOND);
+    assert_eq!(because(served(&spent().await.unwrap())), Some(Because::BudgetExhausted));
+    tokio::time::sleep(2 * SECOND).await;
+    assert_eq!(ask(&service, URL).await, (Served::Fresh, "2".into()));
+}

@@ -38,10 +38,10 @@ async fn case_58_a_throttled_vendor_is_asked_once_however_many_ask_for_what_is_s
     tokio::time::sleep(48 * SECOND).await;
     ask(&service, URL).await;
     assert_eq!(vendor.attempts(), 2);
-    // A head that cannot be answered makes no GET.
+    // Nor for a head.
     let mut head = get(URL);
     *head.method_mut() = http::Method::HEAD;
-    assert!(service.clone().oneshot(head).await.is_err());
+    assert_eq!(because(served(&send(&service, head).await)), Some(Because::Cooling));
     assert_eq!(vendor.attempts(), 2);
 }
 

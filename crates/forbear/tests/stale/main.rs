@@ -7,6 +7,9 @@ mod budgets;
 mod cases;
 mod cold;
 mod families;
+mod handover;
+mod haste;
+mod heads;
 mod history;
 mod never;
 #[cfg(feature = "refresh")]
