@@ -7,12 +7,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use forbear_core::stale::{Because, Served};
+use forbear_core::store::{StoreError, StoreFault};
 use forbear_core::time::Monotonic;
-use forbear_core::work::Demanded;
+use forbear_core::work::{Demanded, Phase};
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use moka::sync::Cache;
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use super::body::StaleBody;
@@ -28,8 +30,10 @@ use crate::{Error, Refresh, clock};
 
 /// Why a key is demanded where a request missed it.
 const REASON: &str = "asked";
-/// Of so many keys it is known that they were demanded just now.
-const LATELY: u64 = 10_000;
+/// Of so many keys it is known that they were demanded just now, and so many are being demanded at a time.
+const LATELY: usize = 10_000;
+/// A queue that takes longer is as one that does not take it.
+const WITHIN: Duration = Duration::from_secs(30);
 
 type KeyOf = dyn Fn(&Parts) -> Option<String> + Send + Sync;
 
@@ -45,6 +49,8 @@ pub(super) struct Demands {
     refresh: Refresh,
     sources: Vec<(NotStored, Arc<KeyOf>)>,
     lately: Cache<Key, Monotonic>,
+    /// For those that are being demanded.
+    room: Arc<Semaphore>,
     /// Whether the last demand was not taken.
     troubled: Arc<AtomicBool>,
 }
@@ -103,7 +109,8 @@ impl<S> StaleService<S> {
         let demands = Demands {
             refresh: refresh.clone(),
             sources: Vec::new(),
-            lately: Cache::new(LATELY),
+            lately: Cache::new(LATELY as u64),
+            room: Arc::new(Semaphore::new(LATELY)),
             troubled: Arc::default(),
         };
         DemandService { inner: self.clone(), demands: Arc::new(demands) }.and(source, key)
@@ -161,8 +168,18 @@ impl Demands {
     }
 
     async fn demand(&self, source: &str, key: &str) -> Result<(), NotTaken> {
+        let late = |_| NotTaken::Store(StoreError::new(StoreFault::TimedOut, "take what is demanded"));
+        tokio::time::timeout(WITHIN, self.demand_now(source, key)).await.map_err(late)?
+    }
+
+    async fn demand_now(&self, source: &str, key: &str) -> Result<(), NotTaken> {
+        // Where it runs, it runs for this: demanded, it would run once more.
+        let row = self.refresh.row(source, key).await?;
+        if row.is_some_and(|row| matches!(row.phase, Phase::Running(_))) {
+            return Ok(());
+        }
         let did = self.refresh.demand_for(REASON, source, [key]).await?;
-        // One that waits for its time is wanted now; where it runs, it runs for this.
+        // One that waits for its time is wanted now.
         if did.iter().any(|did| matches!(did, Demanded::Waiting(_))) {
             let _ = self.refresh.invalidate(source, [key]).await?;
         }
@@ -181,8 +198,13 @@ impl Wanted {
             return;
         }
         let Some((of, _)) = self.demands.sources.get(self.source) else { return };
+        // While one is being demanded it is not demanded once more.
+        self.demands.lately.insert(key, Monotonic::NEVER);
+        let demanded = Demanding { lately: self.demands.lately.clone(), key, at: now };
+        let Ok(room) = Arc::clone(&self.demands.room).try_acquire_owned() else { return };
         let (of, key, demands) = (of.clone(), self.key.clone(), Arc::clone(&self.demands));
         runtime.spawn(async move {
+            let _held = (room, demanded);
             let source = of.demanded_of();
             let taken = demands.demand(source, &key).await;
             let before = demands.troubled.swap(taken.is_err(), Ordering::Relaxed);
@@ -215,6 +237,19 @@ impl Wanted {
             Some((of, _)) => Error::NotStored(of.clone()),
             None => Error::from_inner("nothing is stored"),
         })
+    }
+}
+
+/// A key that is being demanded.
+struct Demanding {
+    lately: Cache<Key, Monotonic>,
+    key: Key,
+    at: Monotonic,
+}
+
+impl Drop for Demanding {
+    fn drop(&mut self) {
+        self.lately.insert(self.key, self.at);
     }
 }
 

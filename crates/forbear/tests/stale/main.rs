@@ -13,6 +13,8 @@ mod heads;
 mod history;
 mod never;
 #[cfg(feature = "refresh")]
+mod queue;
+#[cfg(feature = "refresh")]
 mod refresh;
 mod scripted;
 #[path = "../common/seeds.rs"]

@@ -296,3 +296,79 @@ async fn what_was_filled_is_served_by_the_next_process_without_an_attempt() {
     assert_eq!((because(served), text.as_str()), (Some(Because::Demanded), "1"));
     assert_eq!(vendor.attempts(), 1);
 }
+
+/// Who asks while it is being fetched is a reason for that one, and for no further one.
+#[tokio::test(start_paused = true)]
+async fn what_is_being_fetched_is_not_demanded_once_more() {
+    let vendor = Vendor::counting("max-age=1000");
+    vendor.takes(3 * SECOND);
+    let families = families(StalePolicy::new());
+    let service = of(&families, &vendor);
+    let refresh = refresh(&families, &service, quotes().every(900 * SECOND));
+    let (local, _running) = (local(&service, &refresh), run(&refresh));
+    for _ in 0..60 {
+        let _ = local.clone().oneshot(get(URL)).await;
+        tokio::time::sleep(500 * MS).await;
+    }
+    assert_eq!(ask(&local, URL).await, (Served::Fresh, "1".into()));
+    assert_eq!(vendor.attempts(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_hangs_or_panics_fails_no_request_and_holds_a_bounded_number_of_tasks() {
+    for panics in [false, true] {
+        let vendor = Vendor::counting(MAX_AGE);
+        let families = families(StalePolicy::new().fallback(Fallback::json("[]")));
+        let service = of(&families, &vendor);
+        let queue = crate::queue::Stuck::new(panics);
+        let quotes = quotes()
+            .fetch(|key| Request::get(format!("http://vendor.test/{key}")).body(Body::default()))
+            .store(|_, _| async { Ok::<_, Fault>(()) });
+        let refresh =
+            Refresh::over(&families, service.filling(), queue.clone()).source(quotes).build().unwrap();
+        let local = local(&service, &refresh);
+        let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let before = alive();
+        for second in 0..300 {
+            for key in 0..10 {
+                let url = format!("http://vendor.test/{key}");
+                assert_eq!(ask(&local, &url).await.1, "[]", "{second}");
+            }
+            assert!(alive() - before <= 10, "{} tasks", alive() - before);
+            tokio::time::sleep(SECOND).await;
+        }
+        // One that hung is given up after half a minute; one that panicked is asked again after the gap.
+        let expected = if panics { 2_990..=3_000 } else { 100..=110 };
+        assert!(expected.contains(&queue.asked()), "{}", queue.asked());
+        assert_eq!(vendor.attempts(), 0);
+    }
+}
+
+/// Whatever else a caller says, it drives no attempt.
+#[tokio::test(start_paused = true)]
+async fn who_wants_a_part_or_nothing_stored_is_given_the_whole_that_is_there() {
+    let vendor = Vendor::counting(MAX_AGE);
+    let families = families(StalePolicy::new());
+    let service = of(&families, &vendor);
+    let refresh = refresh(&families, &service, quotes());
+    let local = local(&service, &refresh);
+    let asks = |name: &'static str, value: &str| {
+        let mut request = get(URL);
+        request.headers_mut().insert(name, value.parse().unwrap());
+        request
+    };
+    let all = [("range", "bytes=0-1"), ("cache-control", "no-store"), ("upgrade", "websocket")];
+    for (name, value) in all {
+        let missed = local.clone().oneshot(asks(name, value)).await;
+        assert!(matches!(missed, Err(Error::NotStored(_))), "{name}");
+    }
+    let _running = run(&refresh);
+    tokio::time::sleep(SECOND).await;
+    for (name, value) in all {
+        let whole = send(&local, asks(name, value)).await;
+        assert_eq!((whole.status().as_u16(), served(&whole)), (200, Served::Fresh), "{name}");
+        assert_eq!(text(whole).await, "1");
+    }
+    // A condition is the vendor's to judge.
+    assert_eq!(served(&send(&local, asks("if-match", "\"1\"")).await), Served::Live);
+}
