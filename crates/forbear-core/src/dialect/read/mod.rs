@@ -264,11 +264,15 @@ pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
 pub(super) fn bucket_told(rules: &Rules, headers: &HeaderMap) -> Option<u64> {
     static KEY: OnceLock<foldhash::fast::RandomState> = OnceLock::new();
     let mut hasher = None;
-    for value in &rules.bucket {
+    for (at, value) in rules.bucket.iter().enumerate() {
         let (At::Header(name) | At::JsonInHeader(name, _)) = &value.place else { continue };
         for line in headers.get_all(name) {
             let hasher = hasher.get_or_insert_with(|| KEY.get_or_init(Default::default).build_hasher());
             hasher.write(line.as_bytes());
+            // At another place the same line names another bucket.
+            if at > 0 {
+                hasher.write_usize(at);
+            }
         }
     }
     hasher.map(|hasher| hasher.finish() | 1)

@@ -1,4 +1,5 @@
 mod body;
+mod bucket;
 mod head;
 mod hostile;
 mod places;
