@@ -59,5 +59,9 @@ mod tests {
         ] {
             assert_eq!(UnknownVendor::new(name).nearest, nearest, "{name}");
         }
+        assert_eq!(
+            UnknownVendor::new("git\nhb").to_string(),
+            r"no vendor is called `git\nhb`: did you mean `github`?"
+        );
     }
 }

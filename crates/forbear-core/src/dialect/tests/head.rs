@@ -50,6 +50,12 @@ fn the_evidence_is_the_line_that_was_read() {
     ];
     assert_eq!(evidence(&lines), Evidence { source: "retry-after".into(), value: "9".into() });
     assert_eq!(evidence(&lines[..1]), Evidence { source: "retry-after-ms".into(), value: "soon".into() });
+    let unread = [("x-ms-retry-after-ms", b"later".to_vec()), lines[0].clone()];
+    assert_eq!(evidence(&unread).value.as_ref(), "soon", "the first that is there");
+    let zero = [("retry-after", b"00".to_vec()), ("retry-after-ms", b"0".to_vec())];
+    assert_eq!(evidence(&zero).value.as_ref(), "0", "the first that can be read");
+    let zero = [("retry-after", b"soon".to_vec()), ("retry-after-ms", b"0".to_vec())];
+    assert_eq!(evidence(&zero).value.as_ref(), "0", "what cannot be read takes no place of a zero");
     assert_eq!(evidence(&[]), Evidence { source: "status".into(), value: "".into() });
     let hostile = [("retry-after", [b"\xff\t".as_slice(), &[b'x'; 100]].concat())];
     assert_eq!(&*evidence(&hostile).value, format!("\u{fffd}{}", "x".repeat(61)));

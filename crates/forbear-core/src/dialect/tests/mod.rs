@@ -3,7 +3,9 @@ mod bucket;
 mod head;
 mod hostile;
 mod places;
+mod readers;
 mod strict;
+mod wanted;
 mod words;
 
 use std::time::SystemTime;

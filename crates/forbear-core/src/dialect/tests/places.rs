@@ -1,6 +1,7 @@
 //! Where a word may stand, and which of several counts.
 
-use super::words::{signal, toml};
+use super::words::{read, signal, toml};
+use crate::dialect::Dialect;
 
 #[test]
 fn an_attribute_is_read_as_the_words_of_an_element_are() {
@@ -72,4 +73,115 @@ fn a_limit_below_zero_is_none() {
     let limit = |all: &'static str| signal(&dialect, 429, &[("x-left", "-1"), ("x-all", all)], "").limit;
     assert_eq!(limit("-1"), None);
     assert_eq!(limit("60").as_deref(), Some("calls"));
+}
+
+#[test]
+fn a_star_stands_for_elements_and_for_members() {
+    let dialect = toml(r#"reason = { json = "/errors/*/code" }"#);
+    for body in [
+        r#"{"errors":[{"code":[]},{"code":"slow"}]}"#,
+        r#"{"errors":{"field":{"code":null},"limit":{"code":"slow"}}}"#,
+    ] {
+        assert_eq!(signal(&dialect, 429, &[], body).reason.as_str(), "slow", "{body}");
+    }
+}
+
+#[test]
+fn a_condition_asks_for_the_whole_the_start_or_a_part() {
+    for (test, met) in [
+        ("is = \"slow\"", [true, false, false]),
+        ("starts-with = \"slow\"", [true, true, false]),
+        ("contains = \"slow\"", [true, true, true]),
+    ] {
+        let dialect = toml(&format!("[[rule]]\nstatus = 403\nwhen = {{ json = \"/code\", {test} }}"));
+        for (code, met) in ["SLOW", "slow-down", "too-slow"].into_iter().zip(met) {
+            let read = read(&dialect, 403, &[], &format!("{{\"code\":\"{code}\"}}"));
+            assert_eq!(read.signal().is_some(), met, "{test} {code}");
+        }
+    }
+}
+
+#[test]
+fn the_evidence_of_a_rule_is_what_its_condition_found() {
+    let dialect = toml(
+        r#"
+        [[rule]]
+        status = 403
+        when = [{ header = "x-ok", absent = true }, { json = "/codes/*", starts-with = "slow" }]
+        reason = "busy"
+        "#,
+    );
+    let read = signal(&dialect, 403, &[], r#"{"codes":["other","slow-down"]}"#);
+    assert_eq!((&*read.evidence.source, &*read.evidence.value), ("/codes/*", "slow-down"));
+}
+
+#[test]
+fn a_delay_is_cut_to_what_counts() {
+    for (cut, line) in [
+        ("after = \"in \"", "retry in 5 s"),
+        ("up-to = \";\"", "5;burst"),
+        ("last-of = \"=\"", "burst=1;wait=5"),
+        ("after = \"wait=\", up-to = \";\"", "wait=5;burst=1"),
+    ] {
+        let dialect = toml(&format!("delay = {{ header = \"x-wait\", unit = \"seconds\", {cut} }}"));
+        let delay = signal(&dialect, 429, &[("x-wait", line)], "").delay;
+        assert_eq!(delay.map(|delay| delay.duration.as_secs()), Some(5), "{cut}");
+    }
+}
+
+#[test]
+fn of_several_delays_at_a_place_the_longest_counts_and_of_two_the_first() {
+    let dialect = toml(r#"delay = { json = "/errors/*/wait", unit = "seconds" }"#);
+    for (waits, seconds, evidence) in [
+        (r#"{"wait":3},{"wait":7},{"wait":5}"#, Some(7), "7"),
+        (r#"{"wait":"soon"},{"wait":7},{"wait":"7.0"}"#, Some(7), "7"),
+        (r#"{"wait":"soon"},{"wait":"later"}"#, None, "soon"),
+    ] {
+        let read = signal(&dialect, 429, &[], &format!("{{\"errors\":[{waits}]}}"));
+        assert_eq!(read.delay.map(|delay| delay.duration.as_secs()), seconds, "{waits}");
+        assert_eq!(&*read.evidence.value, evidence, "{waits}");
+    }
+}
+
+#[test]
+fn what_remains_is_a_plain_number() {
+    let remaining = |line| {
+        let quotas = read(&Dialect::standard(), 200, &[("x-ratelimit-remaining", line)], "").quotas;
+        quotas.first().map(|quota| quota.remaining.unwrap())
+    };
+    for (line, expected) in [
+        ("7", Some(7)),
+        ("7.9", Some(7)),
+        ("-7", Some(0)),
+        ("999999999999999", Some(999_999_999_999_999)),
+        ("00000000000000000000000000000007", Some(7)),
+        ("000000000000000000000000000000007", None),
+        ("+7", None),
+        ("7e1", None),
+        ("inf", None),
+        ("NaN", None),
+    ] {
+        assert_eq!(remaining(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn resets_are_paired_by_their_place_where_there_are_as_many() {
+    let reset = |left, resets| {
+        let lines = [("x-ratelimit-remaining", left), ("x-ratelimit-reset", resets)];
+        signal(&Dialect::standard(), 429, &lines, "").delay.map(|delay| delay.duration.as_secs())
+    };
+    assert_eq!(reset("0, 5", "7, 30"), Some(7));
+    assert_eq!(reset("5, 0", "7, 30"), Some(30));
+    assert_eq!(reset("0, 5", "7, 30, 60"), Some(60));
+    assert_eq!(reset("0, 5, 5", "7, 30"), Some(30));
+    assert_eq!(reset("0, 5", "7"), Some(7));
+}
+
+#[test]
+fn the_comma_of_a_phrase_is_a_part_of_it() {
+    let dialect = toml("[[dimension]]\nremaining = \"x-left\"\nreset = \"x-reset\"\nunit = \"phrase\"");
+    let lines = [("x-left", "0"), ("x-reset", "5 seconds, 9 minutes at most")];
+    let delay = signal(&dialect, 429, &lines, "").delay;
+    assert_eq!(delay.map(|delay| delay.duration.as_secs()), Some(5));
 }

@@ -102,6 +102,40 @@ fn what_would_do_nothing_is_refused() {
 }
 
 #[test]
+fn a_test_belongs_to_a_condition() {
+    for test in [
+        "is = \"a\"",
+        "starts-with = \"a\"",
+        "contains = \"a\"",
+        "at-most = 1",
+        "absent = true",
+        "unreadable = true",
+        "unreadable = true, unit = \"seconds\"",
+    ] {
+        for key in ["reason", "scope", "bucket", "delay"] {
+            let wrong = Dialect::from_toml(&format!("name = \"acme\"\n{key} = {{ header = \"x\", {test} }}"));
+            let wrong = wrong.map_err(|wrong| wrong.to_string()).expect_err(test);
+            let expected = format!("dialect key `{key}[0]` is `a test`: belongs to a condition in `when`");
+            assert_eq!(wrong, expected, "{test}");
+        }
+    }
+}
+
+#[test]
+fn a_path_of_elements_has_names_alone() {
+    for path in
+        ["", "/a", "a/", "a//b", "a b", "a\tb", "<a>", "*", "@a", "a@b", "a/@", "a/@b c", "a/@b/@c", "a/@b/c"]
+    {
+        let text = format!("name = \"acme\"\nreason = {{ xml = {path:?} }}");
+        let wrong = Dialect::from_toml(&text).map_err(|wrong| wrong.to_string()).expect_err(path);
+        assert!(wrong.contains("is no path of elements"), "{path}\n  {wrong}");
+    }
+    for path in ["a", "a/b", "a/@b", "a-1/b.c/@d"] {
+        let _ = toml(&format!("reason = {{ xml = {path:?} }}"));
+    }
+}
+
+#[test]
 fn the_whole_text_is_searched_for_words_in_no_way() {
     for search in [
         "contains = \"limit\"",
@@ -127,9 +161,11 @@ fn what_may_stand_alone_may_stand_in_a_list() {
     }
     let alone = toml("[[rule]]\nstatus = 403\nwhen = { json = \"/ok\", is = false }");
     assert_eq!(signal(&alone, 403, &[], "{\"ok\":false}").class, Class::Throttled);
-    let wrong =
-        Dialect::from_toml("name = \"acme\"\n[[rule]]\nstatus = [429, true]").unwrap_err().to_string();
-    assert!(wrong.contains("expected a status such as 429"), "{wrong}");
+    for status in ["[429, true]", "[[429]]"] {
+        let text = format!("name = \"acme\"\n[[rule]]\nstatus = {status}");
+        let wrong = Dialect::from_toml(&text).map_err(|wrong| wrong.to_string()).expect_err(status);
+        assert!(wrong.contains("expected a status such as 429"), "{status}\n  {wrong}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::dialect::words::{Dimension, Form, Place, Reader, Rule};
+use crate::dialect::words::{Dimension, Form, Place, Reader, Rule, Words};
 use crate::dialect::{Dialect, Reading};
 use crate::presets;
 use crate::signal::{Class, Delay, Scope, Signal};
@@ -17,7 +17,12 @@ fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
         .collect()
 }
 
-fn read(dialect: &Dialect, status: u16, lines: &[(&'static str, &'static str)], body: &str) -> Reading {
+pub(super) fn read(
+    dialect: &Dialect,
+    status: u16,
+    lines: &[(&'static str, &'static str)],
+    body: &str,
+) -> Reading {
     let wall = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(1_795_996_800)).unwrap();
     dialect.read_body(StatusCode::from_u16(status).unwrap(), &headers(lines), body.as_bytes(), wall)
 }
@@ -132,6 +137,73 @@ fn rust_and_toml_have_the_same_words() {
     assert_eq!((millis(&second), second.class, second.not_executed), (Some(600_000), Class::Throttled, true));
     let third = signal(&rust, 429, &[("x-left", "0"), ("x-reset", "1795996860")], "");
     assert_eq!((millis(&third), third.limit.as_deref()), (Some(60_000), Some("calls")));
+}
+
+#[test]
+fn every_place_and_dimension_of_toml_can_be_said_in_rust() {
+    let rust = Dialect::builder("acme")
+        .reason(Place::constant("busy"))
+        .reason(Place::header("x-a").lower_case())
+        .reason(Place::json("/a").after("b"))
+        .reason(Place::json_in_header("x-a", "/b").up_to(";"))
+        .reason(Place::xml("a/b").last_of("#"))
+        .reason(Place::title().prefix("c:"))
+        .reason(Place::text())
+        .rule(
+            Rule::on([403, 429])
+                .when(Place::header("x-a").is(["a", "b"]))
+                .when(Place::header("x-b").starts_with(["a"]))
+                .when(Place::header("x-c").contains(["a"]))
+                .when(Place::header("x-d").at_most(1.5))
+                .when(Place::header("x-e").absent())
+                .when(Place::header("x-f").unit(Form::Rfc3339).unreadable()),
+        )
+        .dimension(Dimension::remaining("x-left").limit("x-limit").policy("x-policy").name("a").name("b"))
+        .dimension(Dimension::read_by(Reader::Pairs, "x-{}"));
+    let toml = r##"
+        name = "acme"
+        reason = [
+            "busy",
+            { header = "x-a", lower-case = true },
+            { json = "/a", after = "b" },
+            { header = "x-a", json = "/b", up-to = ";" },
+            { xml = "a/b", last-of = "#" },
+            { title = true, prefix = "c:" },
+            { text = true },
+        ]
+
+        [[rule]]
+        status = [403, 429]
+        when = [
+            { header = "x-a", is = ["a", "b"] },
+            { header = "x-b", starts-with = "a" },
+            { header = "x-c", contains = "a" },
+            { header = "x-d", at-most = 1.5 },
+            { header = "x-e", absent = true },
+            { header = "x-f", unit = "rfc3339", unreadable = true },
+        ]
+
+        [[dimension]]
+        remaining = "x-left"
+        limit = "x-limit"
+        policy = "x-policy"
+        name = ["a", "b"]
+
+        [[dimension]]
+        reader = "pairs"
+        header = "x-{}"
+    "##;
+    assert_eq!(rust, Words::from_toml(toml).unwrap());
+    assert!(rust.build().is_ok());
+}
+
+#[test]
+fn a_place_alone_is_read_as_it_is_within_a_dialect() {
+    let place = serde_json::from_str::<Place>;
+    assert_eq!(place("\"busy\"").unwrap(), Place::constant("busy"));
+    assert_eq!(place("{\"header\":\"x-a\"}").unwrap(), Place::header("x-a"));
+    let wrong = place("7").unwrap_err().to_string();
+    assert!(wrong.contains("expected a string, a table such as"), "{wrong}");
 }
 
 #[test]
@@ -378,6 +450,51 @@ fn a_wrong_dialect_names_the_key_the_value_and_what_is_allowed() {
 }
 
 #[test]
+fn the_name_of_a_dialect_has_1_to_64_bytes() {
+    for (length, allowed) in [(0, false), (1, true), (64, true), (65, false)] {
+        let built = Dialect::builder("a".repeat(length)).build();
+        assert_eq!(built.is_ok(), allowed, "{length}");
+    }
+}
+
+#[test]
+fn a_header_that_a_dialect_reads_itself_is_not_read_by_the_standard_one_too() {
+    let quotas = |text: &str| {
+        let lines = [("ratelimit", "\"calls\";r=5;t=1"), ("x-ratelimit-remaining", "3"), ("x-left", "7")];
+        let quotas = read(&toml(text), 200, &lines, "").quotas;
+        quotas.into_iter().map(|quota| quota.name.unwrap_or_default().into_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(quotas(""), ["calls", ""]);
+    let own = "[[dimension]]\nname = \"own\"\n";
+    assert_eq!(quotas(&format!("{own}reader = \"rate-limit\"\nheader = \"ratelimit\"")), ["own", ""]);
+    assert_eq!(quotas(&format!("{own}remaining = \"x-ratelimit-remaining\"")), ["own", "calls"]);
+    assert_eq!(quotas(&format!("{own}remaining = \"x-left\"")), ["own", "calls", ""]);
+    assert_eq!(quotas(&format!("{own}reader = \"used-of-limit\"\nheader = \"x-left\"")), ["calls", ""]);
+}
+
+#[test]
+fn a_limit_without_words_has_a_reason_by_its_delay() {
+    let own = toml("delay = [\"retry-after\", { header = \"x-wait\", unit = \"seconds\" }]");
+    let reason = |line| signal(&own, 429, &[line], "").reason.to_string();
+    for (line, expected) in [
+        (("retry-after", "5"), "retry-after"),
+        (("retry-after", "soon"), "malformed-retry-after"),
+        (("x-wait", "5"), "retry-after"),
+        (("x-wait", "soon"), "status-429"),
+        (("x-other", "5"), "status-429"),
+    ] {
+        assert_eq!(reason(line), expected, "{line:?}");
+    }
+}
+
+#[test]
+fn a_delay_that_is_longer_than_it_may_be_is_exhaustion() {
+    let dialect = toml("exhausted-beyond = \"1m\"");
+    let class = |wait| signal(&dialect, 429, &[("retry-after", wait)], "").class;
+    assert_eq!((class("60"), class("61")), (Class::Throttled, Class::Exhausted));
+}
+
+#[test]
 fn toml_that_cannot_be_read_says_where() {
     for (text, expected) in [
         ("colour = 1", "unknown field `colour`"),
@@ -414,6 +531,9 @@ fn the_longest_of_several_delays_counts_where_one_asks() {
     assert_eq!(wait(&build(false), r#"{"wait":30}"#), Some(5_000));
     assert_eq!(wait(&build(true), r#"{"wait":30}"#), Some(30_000));
     assert_eq!(wait(&build(true), r#"{"wait":0}"#), Some(5_000));
+    assert_eq!(wait(&build(true), r#"{"wait":3}"#), Some(5_000));
+    let same = signal(&build(true), 429, &[("retry-after", "5")], r#"{"wait":5}"#);
+    assert_eq!(same.evidence.source, "retry-after", "the first of two that say the same");
 }
 
 #[test]
