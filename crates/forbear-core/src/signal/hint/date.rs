@@ -182,10 +182,14 @@ mod tests {
             "Mon, 30 Nov 2026 00:01:00 GMT; x",
             "Mon, 30 Nov 2026 00:01:00 GMT GMT",
             "Mon, 30 Nov 2026 00:01:00 PST",
+            "Moon, 30 Nov 2026 00:01:00 GMT",
+            "M, 30 Nov 2026 00:01:00 GMT",
             "Mon, 30 Nov 2026 00:01:00 +05:30",
             "Mon, 30 Nov 2026 00:01:00 +2400",
             "Mon, 31 Feb 2026 00:00:00 GMT",
             "Sun, 29 Feb 2026 00:00:00 GMT",
+            "Mon, 29 Feb 2100 00:00:00 GMT",
+            "Tue, 31 Nov 2026 00:00:00 GMT",
             "Mon, 00 Nov 2026 00:01:00 GMT",
             "Mon, 30 Nov 2026 24:00:00 GMT",
             "Mon, 30 Nov 2026 00:60:00 GMT",
@@ -204,6 +208,14 @@ mod tests {
         ] {
             assert_eq!(read(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_date_has_at_most_64_bytes() {
+        let padded = |spaces: usize| format!("Mon,{:spaces$}30 Nov 2026 00:01:00 GMT", "");
+        let of_length = |length: usize| padded(length - padded(0).len());
+        assert_eq!(read(&of_length(64)), Some(1_795_996_860));
+        assert_eq!(read(&of_length(65)), None);
     }
 
     #[test]
