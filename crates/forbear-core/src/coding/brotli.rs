@@ -59,7 +59,6 @@ impl Brotli {
                 BrotliResult::NeedsMoreOutput => {}
                 BrotliResult::NeedsMoreInput => return Progress::More,
                 BrotliResult::ResultSuccess => return Progress::Done,
-                BrotliResult::ResultFailure if sink.is_full() => {}
                 BrotliResult::ResultFailure => return Progress::Failed,
             }
         }

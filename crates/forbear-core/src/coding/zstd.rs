@@ -35,7 +35,6 @@ impl Zstd {
                         DecoderStatus::Finished => return Progress::Done,
                     }
                 }
-                Err(_) if sink.is_full() => {}
                 // What follows the last frame is no business of ours.
                 Err(DecodeError::InvalidData { kind: InvalidDataKind::Magic })
                     if self.0.frames_decoded() > 0 =>

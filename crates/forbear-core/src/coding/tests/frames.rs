@@ -108,3 +108,49 @@ fn a_bare_deflate_stream_that_starts_with_a_stored_block_is_no_zlib_header() {
     let stored = [b"\0\x03\0\xfc\xffabc".as_slice(), &bare_deflate(b"def")].concat();
     assert_eq!(plain("deflate", &stored), b"abcdef");
 }
+
+/// A metablock of brotli that has `trees` trees of literals and says `letter` (RFC 7932 section 9.2).
+fn metablock(put: &mut impl FnMut(u32, usize), trees: u32, letter: u8) {
+    put(0, 1); // not the last
+    put(0, 2); // its length in four nibbles
+    put(0, 16); // which is one byte
+    put(0, 1); // compressed
+    put(0, 3); // one type of block each for literals, commands and distances
+    put(0, 6); // plain distances
+    put(0, 2); // a context mode
+    // As one bit, how many bits follow, and those.
+    let more = trees.saturating_sub(1);
+    let bits = more.ilog2();
+    put(1 | bits << 1, 4);
+    put(more ^ 1 << bits, bits as usize);
+    put(0, 1); // a context map without runs, of one symbol
+    put(1, 4);
+    put(0, bits.saturating_add(1) as usize);
+    put(0, 1); // not moved to front
+    put(0, 1); // one tree for distances
+    for _ in 0..trees {
+        put(1, 4); // of one symbol
+        put(letter.into(), 8);
+    }
+    put(1, 4); // one command: a literal
+    put(8, 10);
+    put(1, 4); // one distance
+    put(0, 6);
+}
+
+#[test]
+fn brotli_has_the_memory_again_that_it_gave_back() {
+    let mut bits = Vec::new();
+    let mut put = |value: u32, count: usize| bits.extend((0..count).map(|at| value >> at & 1));
+    put(0, 1); // a window of 64 KiB
+    // Each of these asks for larger tables, in all for more than there is.
+    for (trees, letter) in [(40, b'a'), (60, b'b'), (80, b'c'), (100, b'd')] {
+        metablock(&mut put, trees, letter);
+    }
+    put(0b11, 2); // the last, and empty
+    let coded: Vec<u8> = bits
+        .chunks(8)
+        .map(|byte| byte.iter().rev().fold(0, |sum, bit| sum << 1 | u8::try_from(*bit).unwrap()))
+        .collect();
+    assert_eq!(decode("br", [coded.as_slice()]), (Progress::Done, b"abcd".to_vec()));
+}
