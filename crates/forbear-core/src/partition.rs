@@ -176,6 +176,10 @@ mod tests {
             ("/channels/123/messages", "/channels/456/messages"),
             ("/a/3fa85f64-5717-4562-b3fc-2c963f66afa6", "/a/00000000-0000-0000-0000-000000000001"),
             ("/a/sk1234567890abcdefgh", "/a/x9y8z7w6v5u4t3s2r1q0"),
+            // Sixteen bytes are long; the digits of a hexadecimal number need not be many.
+            ("/a/abcdefghijkl1234", "/a/mnopqrstuvwx5678"),
+            ("/a/deadbeefdeadbee1", "/a/cafebabecafebab2"),
+            ("/a/deadbeef-cafe-babe-dead-beefdeadbee1", "/a/cafebabe-dead-beef-cafe-babecafebab2"),
         ] {
             assert_eq!(of(one), of(other), "{one}");
         }
@@ -184,11 +188,21 @@ mod tests {
             ("/v1/things", "/v2/things"),
             ("/channels/123", "/channels/123/messages"),
             ("/a-long-word-without-any-number", "/another-long-word-without-one"),
+            ("/a-long-word-with-1-number", "/a-long-word-with-2-numbers"),
+            ("/averylongwordwithone1", "/averylongwordwithone2"),
+            ("/accededeffacedbadface", "/deadbeefcafebabefeed"),
+            ("/a/abcdefghijk1234", "/a/lmnopqrstuv5678"),
             ("/a/", "/a"),
         ] {
             assert_ne!(of(one), of(other), "{one}");
         }
         assert_ne!(of("/a"), Partition::of_template(&Method::POST, "/a"));
+    }
+
+    #[test]
+    fn templates_are_hashed_with_the_key_of_the_process_too() {
+        let short = |byte| PartitionKey::from_bytes([byte; 16]).short();
+        assert_ne!(short(1), short(2));
     }
 
     #[test]

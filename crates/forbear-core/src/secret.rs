@@ -18,5 +18,7 @@ mod tests {
         let (one, other) = (drawn(), drawn());
         assert_ne!(one, other);
         assert_ne!(one[..8], one[8..]);
+        assert_ne!(one[..8], other[..8]);
+        assert_ne!(one[8..], other[8..]);
     }
 }
