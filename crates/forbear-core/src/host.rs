@@ -100,6 +100,8 @@ mod tests {
             ("api.example.com", true),
             ("[::1]", false),
             ("API.example.com", false),
+            ("api.exaMple.com", false),
+            ("api.example.coZ", false),
             ("u@api.example.com", false),
             ("api.example.com.", false),
             ("api.example.com:80", false),

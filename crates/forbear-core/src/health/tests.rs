@@ -3,6 +3,7 @@
 use super::*;
 use crate::families::Family;
 use crate::gate::{Ask, Decision, Ladder, Outcome};
+use crate::pacing::Pacing;
 use crate::partition::Partition;
 use crate::signal::Signal;
 use http::StatusCode;
@@ -34,6 +35,54 @@ fn an_operator_sees_who_cools_for_how_long_and_why() {
     assert_eq!(json["families"][0]["last_signal"]["reason"], "inflight_limit");
     assert_eq!(json["families"][0]["last_signal"]["advertised_ms"], 240_000);
     assert_eq!(json["families"][0]["since_ms"], 2_000);
+    assert!(json["families"][1]["since_ms"].is_null(), "it never stood anywhere else");
+}
+
+#[test]
+fn a_line_tells_of_those_who_wait() {
+    let pacing = Pacing::new().in_flight(8);
+    let families = Families::builder().family(Family::new("yahoo").pacing(pacing)).build().unwrap();
+    let line = |waiting, queued| {
+        let mut family = Health::of(&families, Monotonic::ORIGIN).0.families.remove(0);
+        family.waiting = waiting;
+        family.pacing.as_mut().unwrap().queued = queued;
+        family.to_string()
+    };
+    assert_eq!(line(0, 0), "open");
+    assert_eq!(line(1, 0), "open  1 waiting");
+    assert_eq!(line(0, 2), "open  2 queued");
+    assert_eq!(line(1, 2), "open  1 waiting  2 queued");
+}
+
+#[test]
+fn a_store_has_a_line_where_something_is_amiss() {
+    let families = Families::builder().build().unwrap();
+    let line = |state, cause: Option<&str>, pending, note: Option<&str>| {
+        let mut health = Health::of(&families, Monotonic::ORIGIN).0;
+        health.stores.push(StoreHealth {
+            store: "sqlite".into(),
+            state,
+            cause: cause.map(Into::into),
+            since: Some(Duration::from_secs(192)),
+            pending,
+            note: note.map(Into::into),
+        });
+        health.to_string()
+    };
+    let moved = Some("moved to x.bad");
+    for (line, expected) in [
+        (line(StoreState::Loading, None, 3, None), ""),
+        (line(StoreState::Ready, None, 0, None), ""),
+        (line(StoreState::Ready, None, 3, None), ""),
+        (line(StoreState::Ready, None, 3, moved), "store sqlite ready; moved to x.bad\n"),
+        (line(StoreState::Degraded, None, 0, None), "store sqlite degraded 3m12s\n"),
+        (
+            line(StoreState::Degraded, Some("disk I/O error"), 4, moved),
+            "store sqlite degraded 3m12s: disk I/O error; 4 not written; moved to x.bad\n",
+        ),
+    ] {
+        assert_eq!(line, expected);
+    }
 }
 
 #[test]

@@ -207,6 +207,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn too_much_in_flight_is_told_by_class_and_reason() {
+        for (class, reason, expected) in [
+            (Class::Overloaded, "inflight_limit", true),
+            (Class::Overloaded, "busy", false),
+            (Class::Throttled, "inflight_limit", false),
+            (Class::Exhausted, "inflight_limit", false),
+        ] {
+            let signal = Signal::without_status(class).reason(reason);
+            assert_eq!(signal.is_concurrency(), expected, "{class} {reason}");
+        }
+    }
+
+    #[test]
     fn what_has_no_status_shows_none() {
         let told = Signal::without_status(Class::Throttled);
         assert_eq!((told.to_string(), told.retryable), ("throttled".to_owned(), true));
