@@ -301,7 +301,7 @@ async fn crowd(seed: u64) {
     tokio::time::sleep(100 * SECOND).await;
     service.stored().await.unwrap();
     let behind = format!("{service:?}");
-    for nothing in ["readings: {}", "purges: 0", "Flights(Mutex { data: {}", "taken: 0", "is_writing: false"]
+    for nothing in ["readings: {}", "purges: 0", "flying: Mutex { data: {}", "taken: 0", "is_writing: false"]
     {
         assert!(behind.contains(nothing), "{nothing} is not in {behind}");
     }
