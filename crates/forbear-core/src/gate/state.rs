@@ -165,16 +165,11 @@ impl State {
     }
 
     /// The level now: each quiet span of twice the last cool-down, at least 10 s, takes one rung off. Spans count from
-    /// the later of deadline and last signal; a strike ends them.
+    /// the deadline, which is never before the signal that set it; a strike ends them.
     pub(super) fn level(&self, now: Monotonic) -> u8 {
         let span = self.cooldown.length().saturating_mul(2).max(Duration::from_secs(10));
-        let since = self.cooldown.until.max(self.last_signal());
-        let spans = now.since(since).as_nanos().checked_div(span.as_nanos()).unwrap_or(0);
+        let spans = now.since(self.cooldown.until).as_nanos().checked_div(span.as_nanos()).unwrap_or(0);
         self.rung.saturating_sub(u8::try_from(spans).unwrap_or(u8::MAX))
-    }
-
-    fn last_signal(&self) -> Monotonic {
-        self.cooldown.struck.as_ref().map_or(Monotonic::ORIGIN, |struck| struck.at)
     }
 
     pub(super) fn set_level(&mut self, level: u8) {

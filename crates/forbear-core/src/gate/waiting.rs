@@ -82,7 +82,6 @@ impl State {
             Next::Sleep(until) => {
                 if let Some(waiter) = self.queue.get_mut(key) {
                     waiter.looks_at = until;
-                    waiter.ask.waited = true;
                     waiter.called = None;
                     self.spent.extend(waiter.waker.replace(waker));
                 }
