@@ -212,4 +212,42 @@ fn an_operators_deadline_travels_with_its_operator_and_is_longer_than_a_vendors_
     let shown = view(&other, at(5.0));
     assert!(shown.by_operator && shown.until == Some(at(10.0 * 86_400.0)));
     assert_eq!(shown.acted.map(|acted| acted.by.clone()), Some(operator()));
+    let _ = gate.cool(secs(10_000 * 86_400), operator(), at(5.0));
+    let _ = other.merge(&gate.transition(at(5.0)), at(5.0));
+    assert_eq!(view(&other, at(5.0)).until, Some(at(5.0).after(secs(366 * 86_400))), "at most a year");
+}
+
+/// An operator's on another replica.
+#[test]
+fn a_cool_down_of_no_length_ends_none_that_runs_here() {
+    let gate = gate();
+    let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
+    assert_eq!(gate.merge(&transition(0, 5, 1, 0, 0), at(1.0)).0, Merged::Taken);
+    assert_eq!(refused(&gate, at(1.0)).retry_at, Some(at(60.0)));
+}
+
+#[test]
+fn a_learned_pace_travels_and_one_that_cannot_be_does_not() {
+    for (sent, taken) in [
+        (Some(12.5), Some(12.5)),
+        (None, None),
+        (Some(-12.5), None),
+        (Some(0.0), None),
+        (Some(f64::MIN_POSITIVE / 2.0), None),
+        (Some(f64::INFINITY), None),
+        (Some(f64::NAN), None),
+    ] {
+        let gate = gate();
+        let _ = gate.merge(&Transition { pace: sent, ..transition(0, 1, 1, 60, 60) }, at(0.0));
+        assert_eq!(gate.transition(at(0.0)).pace, taken, "{sent:?}");
+    }
+}
+
+#[test]
+fn nothing_is_accepted_since_a_cool_down_that_is_taken_over_began() {
+    for (remaining, unserved_since) in [(40, Some(at(80.0))), (0, None)] {
+        let gate = gate();
+        let _ = gate.merge(&transition(0, 1, 1, 60, remaining), at(100.0));
+        assert_eq!(view(&gate, at(100.0)).unserved_since, unserved_since);
+    }
 }

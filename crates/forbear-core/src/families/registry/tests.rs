@@ -103,8 +103,13 @@ fn at(seconds: u64) -> Monotonic {
 
 /// Strikes the family of `uri` for a minute.
 fn strike(families: &Families, uri: &str) {
+    strike_for(60, families, uri);
+}
+
+fn strike_for(seconds: u64, families: &Families, uri: &str) {
     let member = families.id().member_for(&uri.parse().unwrap(), at(1)).unwrap();
-    let signal = Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(60));
+    let signal =
+        Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(seconds));
     let _ = member.gate.observe(&member.gate.foreign(at(1)), Outcome::Bad(&signal, "/"), at(1));
 }
 
@@ -296,6 +301,17 @@ fn the_later_deadline_holds_whoever_counted_more_before() {
     }
 }
 
+#[test]
+fn of_two_cool_downs_that_run_the_later_deadline_holds() {
+    for (own, taken) in [(60, 100), (100, 60)] {
+        let families = Families::builder().family(Family::new("v").host("v.test")).build().unwrap();
+        strike_for(own, &families, "http://v.test");
+        strike_for(taken, &families, "http://w.test");
+        families.replace(Family::new("v").host("v.test").host("w.test"), at(2)).unwrap();
+        assert_eq!(families.named("v").unwrap().gate.view(at(2)).0.until, Some(at(101)), "{own} {taken}");
+    }
+}
+
 /// The one that takes over has met more signals than the host, and was well.
 #[test]
 fn an_established_family_takes_a_cool_down_over() {
@@ -315,7 +331,8 @@ fn an_established_family_takes_a_cool_down_over() {
 fn a_host_that_was_not_well_yet_is_probed_by_who_takes_it_over() {
     let families = Families::builder().family(Family::new("v").host("v.test")).build().unwrap();
     strike(&families, "http://v.test");
-    let now = at(62);
+    // It ends just now.
+    let now = at(61);
     families.remove("v", now).unwrap();
     let phase = |name: &str| families.any(name).unwrap().gate.view(now).0.phase;
     assert_eq!(phase("v.test"), Phase::Probing);
