@@ -213,3 +213,26 @@ fn toward(from: u64, to: u64, shift: u32) -> u64 {
         from.saturating_sub(to.abs_diff(from) >> shift)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::gate::{Gate, GateSettings};
+
+    /// Threads that come and go leave as many shards as there were at once.
+    #[test]
+    fn a_shard_has_one_thread_at_a_time_and_is_left_to_the_next() {
+        let gate = Gate::new("vendor", Arc::new(GateSettings::registered()));
+        let counts = || assert!(gate.admit_open(Monotonic::from_nanos(1)).is_some());
+        for _ in 0..3 {
+            thread::scope(|scope| scope.spawn(counts).join().unwrap());
+        }
+        let left = gate.adopt_shard();
+        assert_eq!(left.sent.load(Relaxed), 3);
+        let other = gate.adopt_shard();
+        assert!(!Arc::ptr_eq(&left, &other));
+        assert_eq!(other.sent.load(Relaxed), 0);
+    }
+}

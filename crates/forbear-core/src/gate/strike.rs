@@ -176,5 +176,7 @@ mod tests {
         assert_eq!(learned_pace(&served(700, 5, 600), at(300)), Some(10.0));
         assert_eq!(learned_pace(&served(700, 300, 600), at(300)), Some(30.0));
         assert_eq!(learned_pace(&Served::default(), at(300)), None);
+        // What was sent more than a minute ago says nothing of the pace.
+        assert_eq!(learned_pace(&served(700, 0, 0), at(300)), None);
     }
 }

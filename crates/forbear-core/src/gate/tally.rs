@@ -109,6 +109,18 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_that_is_full_stays_full() {
+        let tally = Tally::default();
+        let now = Monotonic::from_nanos(1_000_000 * SECOND);
+        let span = now.as_nanos() / TENTH;
+        slot(&tally.fine, span).unwrap().store(span << COUNT_BITS | (COUNT - 1), Relaxed);
+        for _ in 0..3 {
+            tally.count(now);
+            assert_eq!(tally.recent(now), (COUNT, COUNT));
+        }
+    }
+
+    #[test]
     fn the_last_minute_is_whole_whatever_the_pace_and_after_a_quiet_time() {
         for (gap, calls) in [(10, 10_000), (130, 2_000), (999, 300), (12_799, 20), (12_801, 20)] {
             let tally = Tally::default();

@@ -276,3 +276,25 @@ fn a_clear_empties_the_deadlines_of_urls_once() {
     };
     assert_eq!(found, Some(at(100.0)));
 }
+
+#[test]
+fn what_an_operator_cleared_is_not_told_to_have_been_closed_until_then() {
+    let gate = gate();
+    let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
+    let told = gate.clear(operator(), at(30.0)).into_iter().find_map(|event| match event {
+        Event::Recovery { closed, cooldown, struck, .. } => Some((closed, cooldown, struck)),
+        _ => None,
+    });
+    assert_eq!(told, Some((secs(0), secs(0), None)));
+}
+
+#[test]
+fn a_deadline_that_the_vendor_asks_for_too_is_the_vendors() {
+    for (delay, by_operator) in [(99, true), (100, false), (101, false)] {
+        let gate = gate();
+        let _ = gate.cool(secs(101), operator(), at(0.0));
+        let elsewhere = gate.foreign(at(0.5));
+        let _ = gate.observe(&elsewhere, Outcome::Bad(&throttled().delay(secs(delay)), ROUTE), at(1.0));
+        assert_eq!(view(&gate, at(2.0)).by_operator, by_operator, "{delay}");
+    }
+}

@@ -240,3 +240,44 @@ fn the_next_probe_goes_out_at_once_when_nobody_asked_for_long() {
     assert!(go(&gate, at(100_000.0)).is_probe());
     assert!(refused(&gate, at(100_000.0)).retry_at > Some(Monotonic::ORIGIN));
 }
+
+#[test]
+fn a_grant_is_good_for_one_probe_and_frees_none_that_is_out() {
+    let gate = struck_once();
+    let ask = Ask::new(at(1.0));
+    let mut waiting = Waiting::park(&gate, &ask, at(1.0));
+    let _ = waiting.sleeps(at(1.0));
+    let grant = waiting.granted(at(5.0));
+    assert!(go_as(&gate, &with_grant(ask, grant.as_ref()), at(5.0)).is_probe());
+    assert_eq!(refused_as(&gate, &with_grant(ask, grant.as_ref()), at(5.1)).cause, RefusalCause::Probing);
+    drop(grant);
+    assert_eq!(refused(&gate, at(5.1)).cause, RefusalCause::Probing);
+}
+
+#[test]
+fn a_grant_that_ran_out_is_not_the_next_ones() {
+    let gate = struck_once();
+    let [(first, mut one), (second, mut other)] = [at(1.0), at(2.0)].map(|entered| {
+        let ask = Ask::new(entered);
+        let mut waiting = Waiting::park(&gate, &ask, entered);
+        let _ = waiting.sleeps(entered);
+        (ask, waiting)
+    });
+    let old = one.granted(at(5.0));
+    let new = other.granted(at(35.0));
+    let refusal = refused_as(&gate, &with_grant(first, old.as_ref()), at(35.0));
+    assert_eq!(refusal.cause, RefusalCause::Probing);
+    drop(old);
+    assert_eq!(refused(&gate, at(35.1)).cause, RefusalCause::Probing);
+    assert!(go_as(&gate, &with_grant(second, new.as_ref()), at(35.1)).is_probe());
+}
+
+/// Its level is zero by then.
+#[test]
+fn a_family_is_not_idle_while_its_probe_is_out() {
+    let gate = struck_once();
+    assert!(gate.is_idle(at(100.0)));
+    let _pending = go(&gate, at(100.0));
+    assert!(!gate.is_idle(at(100.0)) && !gate.is_idle(at(129.999)));
+    assert!(gate.is_idle(at(130.0)));
+}

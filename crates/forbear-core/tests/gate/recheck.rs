@@ -91,3 +91,18 @@ fn an_extension_keeps_the_recheck_and_moves_the_deadline() {
     let _ = neutral(&gate, &probe, at(10.0));
     assert!(go(&gate, at(51.0)).is_probe() || phase(&gate, at(51.0)) == Phase::Probing);
 }
+
+#[test]
+fn a_recheck_that_nobody_used_goes_to_the_next_who_waits() {
+    let gate = rechecking(secs(10));
+    let _ = strike(&gate, &throttled().delay(secs(100)), at(0.0));
+    let mut first = Waiting::park(&gate, &Ask::new(at(1.0)), at(1.0));
+    let mut second = Waiting::park(&gate, &Ask::new(at(2.0)), at(2.0));
+    let _ = (first.sleeps(at(2.0)), second.sleeps(at(2.0)));
+    let grant = first.granted(at(10.0));
+    let _ = second.sleeps(at(10.0));
+    let seen = second.count.woken();
+    drop(grant);
+    assert_eq!(second.count.woken(), seen + 1);
+    assert!(second.granted(at(10.0)).is_some());
+}

@@ -395,3 +395,19 @@ fn a_look_for_idle_families_takes_no_news_away() {
     let told = gate.view(accepted).1;
     assert!(matches!(told[..], [Event::Recovery { .. }]), "{told:?}");
 }
+
+#[test]
+fn a_token_is_given_back_only_by_who_took_it() {
+    let gate = gate();
+    let start = recovering(&gate, secs(1), at(0.0));
+    let of_before = go(&gate, start);
+    let until = strike(&gate, &throttled().delay(secs(1)), start).retry_at.unwrap();
+    let probe = go(&gate, until);
+    let now = until.after(secs(1));
+    assert_eq!(phase(&gate, now), Phase::Recovering, "it was not refused");
+    while let Decision::Go(_) = decide(&gate, now) {}
+    for ticket in [of_before, probe] {
+        let _ = not_sent(&gate, &ticket, now);
+        assert_eq!(refused(&gate, now).cause, RefusalCause::Recovering);
+    }
+}

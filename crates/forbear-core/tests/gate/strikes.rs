@@ -256,3 +256,14 @@ fn refusals_never_strike_or_extend() {
     assert_eq!((view.level, view.strikes, view.signals, view.until), (1, 1, 1, Some(at(5.0))));
     assert_eq!(view.refusals, 100);
 }
+
+/// As after a redirect that the client followed itself.
+#[test]
+fn a_signal_of_an_attempt_from_elsewhere_strikes_only_if_it_was_sent_after_the_last_strike() {
+    for (sent, effect) in [(0.9, Effect::None), (1.0, Effect::None), (1.001, Effect::Struck)] {
+        let gate = gate();
+        let _ = strike(&gate, &throttled(), at(1.0));
+        let elsewhere = gate.foreign(at(sent));
+        assert_eq!(bad(&gate, &elsewhere, &throttled(), at(2.0)).effect, effect, "{sent}");
+    }
+}

@@ -70,3 +70,27 @@ fn accepted_attempts_of_all_threads_make_a_strike_informed() {
     });
     assert!(!strike(&gate, &throttled(), at(3.0)).blind, "sixteen were accepted");
 }
+
+/// The one that was not refused is older than the refused one, and younger than the refusal window.
+#[test]
+fn an_attempt_of_another_thread_that_was_sent_before_the_refused_one_is_accepted() {
+    for (sent, blind) in [(0.0, false), (0.2, true)] {
+        let gate = gate();
+        let ticket = go(&gate, at(0.15));
+        let other = || go(&gate, at(sent));
+        let _ = thread::scope(|scope| scope.spawn(other).join().unwrap());
+        let strike = struck(bad(&gate, &ticket, &throttled().delay(secs(1)), at(0.2)));
+        assert_eq!(strike.blind, blind, "sent at {sent}");
+    }
+}
+
+#[test]
+fn answers_on_another_thread_than_their_attempts_do_not_lower_the_learned_pace() {
+    let gate = gate();
+    let sent: Vec<_> = (0..40).map(|i| go(&gate, at(0.1 * f64::from(i)))).collect();
+    let answers = || sent.iter().all(|ticket| good(&gate, ticket, at(4.0)) == Effect::None);
+    assert!(thread::scope(|scope| scope.spawn(answers).join().unwrap()));
+    assert!(!strike(&gate, &throttled().delay(secs(1)), at(4.0)).blind);
+    let pace = gate.transition(at(4.0)).pace.unwrap();
+    assert!((pace - 41.0 / 4.0).abs() < 1e-9, "{pace}: 41 in 4 s");
+}

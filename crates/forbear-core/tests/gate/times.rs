@@ -2,7 +2,7 @@
 
 use forbear_core::gate::{Ask, RefusalCause, answered_open};
 
-use crate::support::{at, gate, go_as, recovering, refused_as, secs, waited};
+use crate::support::{at, gate, go_as, ms, recovering, refused_as, secs, waited};
 
 #[test]
 fn the_first_answers_and_every_sixteenth_are_timed() {
@@ -42,6 +42,22 @@ fn times_from_before_the_cooldown_count_in_the_recovery() {
             assert_eq!(refused_as(&gate, &ask, now).cause, RefusalCause::TooLate);
         } else {
             let _ = go_as(&gate, &ask, now);
+        }
+    }
+}
+
+#[test]
+fn the_average_moves_by_an_eighth_and_its_deviation_by_a_quarter_up_and_down() {
+    for (took, mean, deviation) in
+        [(&[200][..], 200, 0), (&[200, 600], 250, 100), (&[200, 600, 50], 225, 125), (&[600, 200], 550, 100)]
+    {
+        let gate = gate();
+        for took in took {
+            let ticket = gate.admit_open(at(0.0)).expect("it is open");
+            assert!(answered_open(&ticket, true, || ms(*took)));
+        }
+        for (told, expected) in [(gate.answers_in(), mean), (gate.needed(), mean + 4 * deviation)] {
+            assert!(told.abs_diff(ms(expected)) < ms(1), "{told:?} after {took:?}, not {expected} ms");
         }
     }
 }

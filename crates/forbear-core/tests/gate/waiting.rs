@@ -49,6 +49,7 @@ fn jitter_adds_a_tenth_but_at_most_a_second() {
         let _ = strike(&gate, &throttled().delay(secs(delay)), at(0.0));
         let mut waiting = Waiting::try_park(&gate, &Ask::new(at(0.0)), draw, at(0.0)).unwrap();
         assert_eq!(waiting.sleeps(at(0.0)), at(expected));
+        assert_eq!(waiting.sleeps(at(3.0)), at(expected), "it is drawn once");
     }
 }
 
@@ -400,4 +401,28 @@ fn futures_that_nobody_polls_any_more_do_not_hold_up_a_recovery_one_by_one() {
     let _ = alive[0].turn(until);
     let served = served_at(&gate, &mut alive, until, secs(200)).map(|(at, _)| at.since(until));
     assert!(served.is_some_and(|took| took < secs(5)), "{served:?}");
+}
+
+#[test]
+fn who_leaves_while_the_family_cools_wakes_nobody() {
+    let gate = gate();
+    let _ = strike(&gate, &throttled().delay(secs(5)), at(0.0));
+    let mut waiting = [at(0.0), at(1.0)].map(|entered| Waiting::park(&gate, &Ask::new(entered), at(1.0)));
+    for waiting in &mut waiting {
+        let _ = waiting.sleeps(at(1.0));
+    }
+    let [first, second] = waiting;
+    drop(first);
+    assert_eq!(second.count.woken(), 0);
+}
+
+#[test]
+fn the_second_in_line_goes_when_the_first_has_not_looked_for_a_second() {
+    let (gate, start) = without_a_token();
+    let mut held = Waiting::park(&gate, &Ask::new(start), start);
+    let due = held.sleeps(start);
+    let mut next = Waiting::park(&gate, &Ask::new(start.after(ms(1))), start);
+    let _ = next.sleeps(start);
+    let _ = next.sleeps(due.after(ms(999)));
+    assert!(next.granted(due.after(secs(1))).is_some());
 }

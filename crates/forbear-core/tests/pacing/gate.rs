@@ -55,6 +55,9 @@ fn a_strike_or_a_pause_wakes_everybody_who_waits() {
     let refusal = gate.look(&Ask::new(at(4)), at(4)).unwrap();
     assert_eq!((refusal.cause, refusal.retry_at), (RefusalCause::Cooling, Some(at(5003))));
     sleep(&mut waiting, 4);
+    // Who is refused meanwhile wakes nobody.
+    assert!(gate.look(&Ask::new(at(4)), at(4)).is_some());
+    assert_eq!([1, 1, 1], [0, 1, 2].map(|at: usize| waiting[at].rings()));
     let _ = gate.pause(operator(), at(5));
     assert_eq!([2, 2, 2], [0, 1, 2].map(|at: usize| waiting[at].rings()));
     assert_eq!(gate.look(&Ask::new(at(6)), at(6)).map(|refusal| refusal.cause), Some(RefusalCause::Paused));
