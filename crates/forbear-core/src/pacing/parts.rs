@@ -143,7 +143,7 @@ mod tests {
     fn who_found_no_room_is_given_a_pacer_of_its_own_once_there_is() {
         let each = Pacing::new().at_most(1, SECOND);
         let family = Pacer::new(&Pacing::new().per_partition(each), Duration::from_secs(60));
-        let part = |n: usize, millis| family.part(Partition::of(&n.to_string()), at(millis)).unwrap();
+        let part = |n: usize, millis| family.part(Partition::of(n.to_string()), at(millis)).unwrap();
         let shares = |millis| Arc::ptr_eq(&part(MOST, millis), &part(MOST + 1, millis));
         (0..MOST).for_each(|n| drop(goes(&part(n, 0), 0)));
         assert!(shares(1), "all others are busy");
