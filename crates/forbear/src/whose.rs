@@ -79,7 +79,7 @@ impl Whose {
 
 /// The partition that a request states.
 #[inline]
-pub(crate) fn stated<B>(request: &Request<B>) -> Option<Partition> {
+fn stated<B>(request: &Request<B>) -> Option<Partition> {
     request.extensions().get::<Partition>().copied()
 }
 

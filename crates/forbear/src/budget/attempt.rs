@@ -123,4 +123,19 @@ mod tests {
         }
         assert_eq!(scope.attempts(), 3);
     }
+
+    #[test]
+    fn one_that_was_refused_is_left_to_another() {
+        let one = std::num::NonZeroU32::new(1).unwrap();
+        let mut scope = Scope::new(Monotonic::ORIGIN, Budget::UNLIMITED.attempts(one));
+        let _entered = scope.enter();
+        let (mut refused, mut sent) = (Attempt::default(), Attempt::default());
+        assert!(refused.count() && !sent.count());
+        refused.announce(|| ());
+        refused.refused();
+        assert!(sent.count() && !Attempt::default().count());
+        assert!(sent.announce(pass));
+        sent.refused();
+        assert!(!Attempt::default().count(), "it passed the gate");
+    }
 }

@@ -107,7 +107,8 @@ impl Scope {
             inside.deadline = inside.deadline.min(outer.deadline);
             self.own_left = inside.left;
             inside.left = inside.left.min(outer.left);
-            inside.recorded |= outer.recorded && !outer.shared;
+            // One that is shared never records.
+            inside.recorded |= outer.recorded;
         }
         if self.last_signal.is_some() {
             self.spending.saw = true;
@@ -313,6 +314,24 @@ mod tests {
         assert_eq!(outer.take_last_signal().as_deref(), Some(&*signal));
         assert_eq!(inner.take_last_signal().as_deref(), Some(&*signal));
         assert!(last_signal().is_none());
+    }
+
+    /// Whoever of them records first, it is the same logical request that records again.
+    #[test]
+    fn nested_budgets_are_of_one_logical_request() {
+        for outer_first in [true, false] {
+            let [mut outer, mut inner] = [(), ()].map(|()| Scope::new(Monotonic::ORIGIN, Budget::UNLIMITED));
+            assert_eq!(outer.deadline(), None);
+            let _outer = outer.enter();
+            if outer_first {
+                assert_eq!(records(), Some(false));
+            }
+            {
+                let _inner = inner.enter();
+                assert_eq!(records(), Some(outer_first));
+            }
+            assert_eq!(records(), Some(true));
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::future::{Asking, CooldownFuture, Origin};
 use crate::body::{BoxError, Peeked};
 use crate::budget::scope;
 use crate::error::UnknownFamily;
-use crate::whose::{Counted, Whose, stated};
+use crate::whose::Whose;
 use crate::{Error, beneath, clock, host};
 
 /// Asks the gate of a request's family before every attempt. See the [module](super).
@@ -61,13 +61,7 @@ where
             Found::Automatic(member) => member,
             other => {
                 let origin = match other {
-                    Found::Healthy => {
-                        let uri = whole(request.uri(), host);
-                        Origin {
-                            counted: Counted { partition: stated(&request), ..Counted::default() },
-                            ..Origin::new(uri, families, Dialect::standard())
-                        }
-                    }
+                    Found::Healthy => Origin::new(whole(request.uri(), host), families, Dialect::standard()),
                     Found::PassThrough => unobserved(&request, families),
                     _ if shadow => {
                         self.families.count_unknown();

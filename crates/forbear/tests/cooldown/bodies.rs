@@ -173,3 +173,22 @@ async fn a_look_ends_with_the_budget_and_the_vendors_answer_is_returned() {
     assert_eq!((answer.status().as_u16(), start.elapsed()), (429, SECOND));
     assert_eq!(answer.extensions().get::<Signal>().unwrap().retry_in(), Some(300 * SECOND));
 }
+
+/// Whether the gate is open or not, only an answer that its dialect wants to look at is.
+#[tokio::test(start_paused = true)]
+async fn the_body_of_a_good_answer_to_a_probe_is_not_waited_for() {
+    let families = families();
+    assert_eq!(calls(&families, Script::new([]), None).await.unwrap().status(), 429);
+    sleep(6 * SECOND).await;
+    let (body, start) = (Script::new([data("{"), Step::Stall]).inexact(), Instant::now());
+    let polled = Arc::clone(&body.polls);
+    let body = Arc::new(Mutex::new(Some(body)));
+    let client = tower::service_fn(move |_: http::Request<Sent>| {
+        let body = body.lock().unwrap().take().unwrap();
+        async { Ok::<_, Infallible>(Response::new(body)) }
+    });
+    let answer = service(&families, client).oneshot(get(URL)).await.unwrap();
+    let polls = polled.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!((answer.status().as_u16(), start.elapsed().is_zero(), polls), (200, true, 0));
+    assert_eq!(phase(&families, "vendor"), "recovering");
+}

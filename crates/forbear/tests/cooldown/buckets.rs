@@ -95,3 +95,79 @@ async fn a_dead_route_that_is_due_lets_nobody_past_a_credential_that_cools() {
     assert_eq!(sent.load(Ordering::SeqCst), before);
     assert_eq!(send("/dead", Some("two")).await.unwrap().status(), 429);
 }
+
+/// A vendor whose answers a test scripts by path, each with its bucket; some come from another host.
+fn scripted(
+    script: impl Fn(&str) -> http::response::Builder + Clone + Send + 'static,
+) -> impl Service<Request<Sent>, Response = Response<Sent>, Error = Infallible, Future: Send> + Clone {
+    tower::service_fn(move |request: Request<Sent>| {
+        ready(Ok(script(request.uri().path()).body(Sent::default()).unwrap()))
+    })
+}
+
+fn limited_bucket(name: &'static str, seconds: u64) -> http::response::Builder {
+    let answer = Response::builder().status(429).header("retry-after", seconds);
+    answer.header("x-bucket", name).header("x-of", "bucket")
+}
+
+/// The bucket that an attempt was let through by is not the one that its answer limits.
+#[tokio::test(start_paused = true)]
+async fn a_probe_of_one_bucket_closes_the_other_that_its_answer_names() {
+    let families = families().build().unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let service = service(
+        &families,
+        scripted(move |_| match count.fetch_add(1, Ordering::SeqCst) {
+            0 => limited_bucket("first", 5),
+            _ => limited_bucket("second", 300),
+        }),
+    );
+    let send = || service.clone().oneshot(get("http://vendor.test/x"));
+    assert_eq!(send().await.unwrap().status(), 429);
+    tokio::time::sleep(6 * SECOND).await;
+    assert_eq!(send().await.unwrap().status(), 429);
+    let health = families.health().to_string();
+    assert!(health.contains("second  cooling 5m"), "{health}");
+    tokio::time::sleep(60 * SECOND).await;
+    assert!(refusal(send().await).is_some(), "{}", families.health());
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+/// What another host says of its buckets is not learned for the route that was asked.
+#[tokio::test(start_paused = true)]
+async fn the_bucket_of_whom_a_client_was_redirected_to_is_not_the_routes() {
+    let families = families().build().unwrap();
+    let elsewhere = || forbear::EffectiveUri("http://cdn.test/".parse().unwrap());
+    let service = service(
+        &families,
+        scripted(move |path| match path {
+            "/limited" => limited_bucket("theirs", 300),
+            _ => Response::builder().header("x-bucket", "theirs").extension(elsewhere()),
+        }),
+    );
+    let send = |path: &str| service.clone().oneshot(get(&format!("http://vendor.test{path}")));
+    assert_eq!(send("/redirected").await.unwrap().status(), 200);
+    assert_eq!(send("/limited").await.unwrap().status(), 429);
+    assert!(refusal(send("/limited").await).is_some());
+    assert_eq!(send("/redirected").await.unwrap().status(), 200, "{}", families.health());
+}
+
+/// Nobody knows which route of the other family was asked: the limit of a route there is that family's.
+#[tokio::test(start_paused = true)]
+async fn the_limit_of_a_route_elsewhere_is_the_whole_familys() {
+    let by_route = Dialect::from_toml(
+        "name = \"vendor\"\nbucket = { header = \"x-bucket\" }\n[[rule]]\nstatus = 429\nscope = \"route\"\n",
+    );
+    let dialect = by_route.unwrap();
+    let family = |name: &str| Family::new(name).host(format!("{name}.test")).dialect(dialect.clone());
+    let families = Families::builder().family(family("a")).family(family("b")).build().unwrap();
+    let elsewhere = || forbear::EffectiveUri("http://b.test/login".parse().unwrap());
+    let service = service(
+        &families,
+        scripted(move |_| Response::builder().status(429).header("retry-after", 30).extension(elsewhere())),
+    );
+    assert_eq!(service.clone().oneshot(get("http://a.test/x")).await.unwrap().status(), 429);
+    let cooling = refusal(service.oneshot(get("http://b.test/other")).await).unwrap();
+    assert_eq!((cooling.family(), cooling.partition()), ("b", None));
+}

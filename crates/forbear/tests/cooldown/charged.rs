@@ -80,3 +80,39 @@ fn an_effective_url_shows_no_secret() {
     let shown = format!("{:?}", EffectiveUri("http://user:S1@vendor.test/a?token=S2".parse().unwrap()));
     assert_eq!(shown, r#"EffectiveUri("http://vendor.test/a")"#);
 }
+
+/// One that was sent after the last strike of the family that answers strikes it again.
+#[tokio::test(start_paused = true)]
+async fn a_signal_of_another_family_is_as_new_as_its_attempt() {
+    let families = two();
+    let service = service(&families, redirected([(429, "http://b.test/"), (429, "http://b.test/")]));
+    let _ = service.clone().oneshot(get("http://a.test/x")).await.unwrap();
+    sleep(20 * SECOND).await;
+    let _ = service.oneshot(get("http://a.test/x")).await.unwrap();
+    let b = families.health().family("b").cloned().unwrap();
+    assert_eq!((b.remaining, b.strikes), (Some(5 * SECOND), 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_is_redirected_within_its_family_is_answered() {
+    let families = two();
+    let service = service(&families, redirected([(429, "http://a.test/x"), (200, "http://a.test/y")]));
+    let _ = service.clone().oneshot(get("http://a.test/x")).await.unwrap();
+    sleep(5 * SECOND).await;
+    let _ = service.oneshot(get("http://a.test/x")).await.unwrap();
+    assert_eq!(phase(&families, "a"), "recovering");
+}
+
+/// A `Host` field says nothing where the URL has a host.
+#[tokio::test(start_paused = true)]
+async fn the_host_of_a_url_is_asked_before_the_field() {
+    let families = two();
+    let service = service(&families, redirected([(429, "http://cdn.test/x")]));
+    let mut request = get("http://cdn.test/x");
+    request.headers_mut().insert("host", http::HeaderValue::from_static("www.test"));
+    let _ = service.oneshot(request).await.unwrap();
+    assert_eq!(
+        (phase(&families, "cdn.test").as_str(), phase(&families, "www.test").as_str()),
+        ("cooling", "none")
+    );
+}

@@ -123,3 +123,32 @@ async fn a_route_that_is_accepted_in_between_stays_with_its_family() {
     }
     assert!(families.health().families[0].partitions.is_empty());
 }
+
+/// An answer that says nothing about limits is not accepted, nor is it refused.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_news_is_no_acceptance() {
+    let families = families();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
+    let client = service_fn(move |request: Request<Replay<Sent>>| {
+        let call = count.fetch_add(1, Ordering::Relaxed);
+        let answer = Response::builder();
+        let answer = match (request.uri().path(), call % 4) {
+            ("/dead", 0) => answer.status(429).header("retry-after", 5),
+            ("/dead", _) => answer.status(400),
+            _ => answer,
+        };
+        std::future::ready(Ok::<_, Infallible>(answer.body(Sent::default()).unwrap()))
+    });
+    let service = stack(&families).budget(10 * SECOND).layer(client);
+    let call = |path: &str| service.clone().oneshot(with(get(&format!("http://vendor.test{path}")), NoWait));
+    for round in 0..3 {
+        assert_eq!(call("/dead").await.unwrap().status(), 429, "{round}");
+        sleep(60 * SECOND).await;
+        for (path, status) in [("/well", 200), ("/dead", 400), ("/well", 200)] {
+            assert_eq!(call(path).await.unwrap().status(), status, "{round} {path}");
+            sleep(10 * SECOND).await;
+        }
+    }
+    assert!(families.health().to_string().contains("vendor/route /dead"), "{}", families.health());
+}

@@ -1,10 +1,10 @@
 //! A wait ends with the budget, and one that does not fit is not begun.
 
-use forbear::{Budget, BudgetLayer, Error, Pacing, PacingCause};
+use forbear::{Budget, BudgetLayer, Error, Pacing, PacingCause, Spent};
 use tokio::time::{Instant, sleep};
 use tower::{Layer, ServiceExt};
 
-use crate::common::{Client, MS, SECOND, answer, get, hangs, with};
+use crate::common::{Client, MS, SECOND, answer, get, hangs, limited, with};
 use crate::{URL, crowd, families, gated, paced, refused, service};
 
 #[tokio::test(start_paused = true)]
@@ -114,4 +114,24 @@ async fn a_shutdown_ends_the_waits_and_what_needs_none_goes_on() {
     assert_eq!(refusal.cause(), PacingCause::ShuttingDown);
     sleep(SECOND).await;
     assert_eq!(service.oneshot(get(URL)).await.unwrap().status(), 200);
+}
+
+/// There was an answer, and it is gone: the error says what came of the next attempt, and what the vendor said.
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_before_the_next_attempt_says_so() {
+    let families = families(Pacing::new().gap(10 * SECOND));
+    let service =
+        forbear::stack(&families).budget(60 * SECOND).layer(Client::new([limited(429, 5), answer(200)]));
+    let shutdown = async {
+        sleep(7 * SECOND).await;
+        families.shutdown();
+    };
+    let (answer, ()) = tokio::join!(service.oneshot(get(URL)), shutdown);
+    match answer {
+        Err(Error::BudgetExhausted(exhausted)) => {
+            assert_eq!((exhausted.what(), exhausted.attempts()), (Spent::ShuttingDown, 1));
+            assert_eq!(exhausted.last_signal().unwrap().status.map(|status| status.as_u16()), Some(429));
+        }
+        other => panic!("{other:?}"),
+    }
 }

@@ -23,6 +23,7 @@ async fn told(layer: &RetryAfterLayer, uri: &str) -> Client {
 async fn a_later_request_waits_for_what_was_recorded() {
     let layer = RetryAfterLayer::new();
     let client = told(&layer, "http://vendor.test/a").await;
+    assert_eq!(layer.overflows(), 0);
     sleep(4 * SECOND).await;
     let start = Instant::now();
     let later = layer.layer(client.clone()).oneshot(get("http://vendor.test/a")).await.unwrap();
