@@ -44,8 +44,8 @@ impl SqliteStore {
     pub(crate) fn opened(path: &Path, settings: Settings) -> Result<Self, InvalidStore> {
         let path = place(path)?;
         let (most, busy) = (settings.room_for_responses(), settings.busy);
-        let (writer, secret) = Writer::begin(&path, settings)?;
-        let responses = Shared::new(secret, most);
+        let (writer, secret, was_at) = Writer::begin(&path, settings)?;
+        let responses = Shared::new(secret, most, was_at);
         let reader = Reader::new(&writer, &responses, &path, busy);
         let (known_losses, known_work_losses) = (Arc::default(), Arc::default());
         Ok(Self { writer, reader, responses, known_losses, known_work_losses })

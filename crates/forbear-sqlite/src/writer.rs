@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forbear_core::store::{ResponseSecret, StoreError, StoreFault};
+use forbear_core::work::Stamp;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
@@ -67,10 +68,15 @@ pub(crate) struct Told {
 }
 
 impl Writer {
-    /// Opens the file, and begins the thread.
-    pub(crate) fn begin(path: &Path, settings: Settings) -> Result<(Self, ResponseSecret), InvalidStore> {
+    /// Opens the file, and begins the thread. With it comes what of the file those know who keep responses.
+    pub(crate) fn begin(
+        path: &Path,
+        settings: Settings,
+    ) -> Result<(Self, ResponseSecret, Option<Stamp>), InvalidStore> {
         let opened = open(path, &settings, ResponseSecret::random())?;
         let secret = opened.secret;
+        // One that cannot be read now is read with the first response.
+        let was_at = crate::responses::was_at(&opened.connection).ok().flatten();
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (end, ended) = oneshot::channel();
         let told = Arc::new(Told { ended: Mutex::new(Some(ended)), ..Told::default() });
@@ -91,7 +97,7 @@ impl Writer {
             .map_err(|error| {
                 InvalidStore::because(path, "no thread can be begun to write it; free some", error)
             })?;
-        Ok((Self { jobs, told }, secret))
+        Ok((Self { jobs, told }, secret, was_at))
     }
 
     pub(crate) fn told(&self) -> &Told {

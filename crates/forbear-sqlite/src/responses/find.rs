@@ -34,23 +34,24 @@ pub(super) fn find(
     connection: &Connection,
     shared: &Shared,
     key: ResponseKey,
-    now: Stamp,
+    at: Stamp,
 ) -> rusqlite::Result<Looked> {
     let mut looked = Looked::default();
     if sql::secret(connection)? != Some(shared.secret) {
         return Ok(looked);
     }
-    let Some(now) = shared.now(connection, now)? else {
+    let Some(was_at) = shared.was_at(connection)? else {
         let rows = usize::try_from(sql::kept(connection)?.responses).unwrap_or(usize::MAX);
         looked.then.anew = true;
         looked.found.dropped = rows;
         return Ok(looked);
     };
     let then = &mut looked.then;
-    if now.now.since(now.was_at) > TOLD {
-        then.now = Some(now.now);
+    if at.since(was_at) > TOLD {
+        then.now = Some(at);
     }
-    let now = now.now;
+    // Another process may have written since, or be ahead.
+    let now = at.max(was_at);
     let mut kept = Vec::new();
     for found in sql::under(connection, key)? {
         match found.row {

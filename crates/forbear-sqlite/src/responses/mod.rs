@@ -7,7 +7,7 @@ mod reader;
 mod row;
 mod sql;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use forbear_core::store::{
     FoundResponses, KeptResponses, PurgeResponses, ResponseKey, ResponseSecret, ResponseStore, StoreClock,
@@ -21,7 +21,7 @@ use crate::SqliteStore;
 pub(crate) use reader::Reader;
 #[cfg(test)]
 pub(crate) use sql::statements;
-pub(crate) use sql::{prepare, recount};
+pub(crate) use sql::{prepare, recount, was_at};
 
 /// So many are purged in one transaction: those who keep cool-downs wait for no more.
 const PURGED_AT_ONCE: usize = 256;
@@ -40,29 +40,27 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(secret: ResponseSecret, most: u64) -> Arc<Self> {
-        Arc::new(Self { secret, most, clock: Mutex::default() })
+    /// Of a file that says that it was this time.
+    pub(crate) fn new(secret: ResponseSecret, most: u64, was_at: Option<Stamp>) -> Arc<Self> {
+        let mut clock = StoreClock::default();
+        clock.was_at(was_at.unwrap_or(Stamp::EPOCH));
+        Arc::new(Self { secret, most, clock: Mutex::new(clock) })
     }
 
-    fn clock(&self) -> MutexGuard<'_, StoreClock> {
-        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The store's own time, read when something is asked for: whoever does it may come to that much later, and by then others have read later times. To
+    /// read one that is past would look as if the clock had been set back.
+    fn asked_at(&self, now: Stamp) -> Stamp {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner).read(now)
     }
 
-    /// The store's own time, which goes on from where the file says that it was; `None` where the file says what no clock can have meant.
-    fn now(&self, connection: &Connection, now: Stamp) -> rusqlite::Result<Option<Now>> {
-        let Some(was_at) = sql::was_at(connection)? else { return Ok(None) };
-        let mut clock = self.clock();
-        clock.was_at(was_at);
-        Ok(Some(Now { now: clock.read(now), was_at }))
+    /// The latest time that is in the file; `None` where that is what no clock can have meant. The store's own goes on from there.
+    fn was_at(&self, connection: &Connection) -> rusqlite::Result<Option<Stamp>> {
+        let was_at = sql::was_at(connection)?;
+        if let Some(was_at) = was_at {
+            self.clock.lock().unwrap_or_else(PoisonError::into_inner).was_at(was_at);
+        }
+        Ok(was_at)
     }
-}
-
-/// A moment by the store's own time.
-#[derive(Debug, Clone, Copy)]
-struct Now {
-    now: Stamp,
-    /// The latest that is in the file.
-    was_at: Stamp,
 }
 
 impl ResponseStore for SqliteStore {
@@ -75,15 +73,17 @@ impl ResponseStore for SqliteStore {
     }
 
     fn find(&self, key: ResponseKey, now: Stamp) -> StoreFuture<'_, FoundResponses> {
-        Box::pin(self.reader().find(key, now))
+        let at = self.responses().asked_at(now);
+        Box::pin(self.reader().find(key, at))
     }
 
     fn put(&self, responses: Vec<StoredResponse>, now: Stamp) -> StoreFuture<'_, ()> {
+        let at = self.responses().asked_at(now);
         Box::pin(async move {
             let (shared, responses) = (Arc::clone(self.responses()), Arc::new(responses));
             let put = || {
                 let (shared, responses) = (Arc::clone(&shared), Arc::clone(&responses));
-                self.writer().ask(move |connection| put::put(connection, &shared, &responses, now))
+                self.writer().ask(move |connection| put::put(connection, &shared, &responses, at))
             };
             match put().await {
                 // The rest of the file took the room: they are what there is to give.

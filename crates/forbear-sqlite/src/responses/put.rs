@@ -14,22 +14,22 @@ pub(super) fn put(
     connection: &Connection,
     shared: &Shared,
     responses: &[StoredResponse],
-    now: Stamp,
+    at: Stamp,
 ) -> rusqlite::Result<()> {
     if sql::secret(connection)? != Some(shared.secret) {
         return Ok(());
     }
-    let now = match shared.now(connection, now)? {
-        Some(now) => now.now,
+    let was_at = match shared.was_at(connection)? {
+        Some(was_at) => was_at,
         None => {
             begin_anew(connection)?;
-            shared.clock().read(now)
+            Stamp::EPOCH
         }
     };
     for response in responses {
-        put_one(connection, shared, response, now)?;
+        put_one(connection, shared, response, at)?;
     }
-    sql::is_at(connection, now)
+    sql::is_at(connection, at.max(was_at))
 }
 
 fn put_one(

@@ -33,7 +33,7 @@ pub(crate) struct Reader {
 /// Who asks for what.
 struct Ask {
     key: ResponseKey,
-    now: Stamp,
+    at: Stamp,
     tell: oneshot::Sender<Result<FoundResponses, StoreError>>,
 }
 
@@ -48,10 +48,10 @@ impl Reader {
         }
     }
 
-    pub(super) async fn find(&self, key: ResponseKey, now: Stamp) -> Result<FoundResponses, StoreError> {
+    pub(super) async fn find(&self, key: ResponseKey, at: Stamp) -> Result<FoundResponses, StoreError> {
         let (tell, told) = oneshot::channel();
         let asks = self.begun()?;
-        asks.send(Ask { key, now, tell }).await.map_err(|_| closed())?;
+        asks.send(Ask { key, at, tell }).await.map_err(|_| closed())?;
         drop(asks);
         told.await.unwrap_or_else(|_| Err(closed()))
     }
@@ -89,11 +89,11 @@ struct Thread {
 
 impl Thread {
     fn run(mut self, mut queue: mpsc::Receiver<Ask>) {
-        while let Some(Ask { key, now, tell }) = queue.blocking_recv() {
+        while let Some(Ask { key, at, tell }) = queue.blocking_recv() {
             if tell.is_closed() {
                 continue;
             }
-            match self.look(key, now) {
+            match self.look(key, at) {
                 Ok(Looked { found, then }) => {
                     // First: what is asked for once this is told comes after it.
                     self.write(then);
@@ -111,7 +111,7 @@ impl Thread {
         }
     }
 
-    fn look(&mut self, key: ResponseKey, now: Stamp) -> rusqlite::Result<Looked> {
+    fn look(&mut self, key: ResponseKey, at: Stamp) -> rusqlite::Result<Looked> {
         if self.file.as_ref().is_some_and(|(_, identity)| *identity != Identity::of(&self.path)) {
             self.file = None;
         }
@@ -121,7 +121,7 @@ impl Thread {
         };
         let (connection, _) = self.file.insert(file);
         let transaction = connection.transaction()?;
-        let looked = find(&transaction, &self.shared, key, now)?;
+        let looked = find(&transaction, &self.shared, key, at)?;
         transaction.commit()?;
         Ok(looked)
     }

@@ -188,7 +188,7 @@ pub(super) fn of(connection: &Connection, what: &PurgeResponses, most: usize) ->
 }
 
 /// The latest of the store's own times that was written; `None` where that is none.
-pub(super) fn was_at(connection: &Connection) -> rusqlite::Result<Option<Stamp>> {
+pub(crate) fn was_at(connection: &Connection) -> rusqlite::Result<Option<Stamp>> {
     let found: Option<Vec<u8>> =
         connection.prepare_cached(WAS_AT)?.query_row([], |row| row.get(0)).optional()?;
     let Some(found) = found else { return Ok(Some(Stamp::EPOCH)) };

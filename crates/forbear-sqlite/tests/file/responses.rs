@@ -224,6 +224,33 @@ async fn a_clock_that_goes_back_between_two_processes_makes_nothing_younger() {
     assert_eq!(store.find(KEY, back).await.unwrap().responses[0].age.as_secs(), 690);
 }
 
+/// As behind another process that writes for long: meanwhile others looked, by a clock that had gone on.
+#[tokio::test]
+async fn a_write_that_waits_makes_nothing_younger_and_nothing_else_older() {
+    let directory = directory();
+    let path = path(&directory);
+    let (store, begun) = (SqliteStore::open(&path).unwrap(), now());
+    let after = |seconds| begun.after(Duration::from_secs(seconds));
+    put(&store, &[response(KEY, "a")], begun).await;
+    let other = rusqlite::Connection::open(&path).unwrap();
+    for round in 0..3 {
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let mut writing = Box::pin(store.put(vec![response(key(10 + round), "b")], after(20 * round as u64)));
+        // It is asked for, and waits.
+        let waits = std::future::poll_fn(|cx| std::task::Poll::Ready(writing.as_mut().poll(cx).is_pending()));
+        assert!(waits.await);
+        for seconds in [5, 10, 15] {
+            let _ = store.find(KEY, after(20 * round as u64 + seconds)).await.unwrap();
+        }
+        other.execute_batch("ROLLBACK").unwrap();
+        writing.await.unwrap();
+    }
+    for (key, age) in [(KEY, 60), (key(10), 60), (key(11), 40), (key(12), 20)] {
+        let found = store.find(key, after(60)).await.unwrap();
+        assert_eq!((found.responses[0].age.as_secs(), found.dropped), (age, 0), "{key:?}");
+    }
+}
+
 /// Who reads waits for no write.
 #[tokio::test]
 async fn a_file_that_another_process_writes_is_read() {

@@ -26,7 +26,8 @@ pub struct StoreClock {
 const APART: Duration = Duration::from_secs(1);
 
 impl StoreClock {
-    /// What it says where the clock that it follows says `now`.
+    /// What it says where the clock that it follows says `now`. Read it when something is asked for, and not when that is done: a time that is past by
+    /// then, since others read later ones, is taken for a clock that was set back.
     #[must_use]
     pub fn read(&mut self, now: Stamp) -> Stamp {
         let says = now.after(self.ahead);
