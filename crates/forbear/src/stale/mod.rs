@@ -41,7 +41,7 @@
 //! **The next process** has what is stored where there is a [store](StaleLayer::store) behind memory.
 //!
 //! **Cancellation.** An attempt is a task of its own. Whoever began it may go: it is given up once nobody waits for it. **Memory.** Bounded by
-//! bytes; answers on their way into it take at most [`StaleLayer::max_entry`] each, and together as much as may be kept and one more. One that finds no room is passed on as
+//! bytes; answers on their way into it take at most [`StaleLayer::max_entry`] each, and together as much as may be kept and one more. One of more than 64 KiB that finds no room is passed on as
 //! it comes, and not stored.
 
 mod ask;

@@ -73,6 +73,25 @@ async fn bodies_that_nobody_reads_take_as_much_as_may_be_kept_and_no_more() {
     assert!(service.stored_bytes() <= 4 << 20);
 }
 
+/// Else a few who do not read would make everybody ask for himself.
+#[tokio::test(start_paused = true)]
+async fn a_small_body_has_room_whatever_others_take() {
+    let vendor = Vendor::new(|request| {
+        let large = request.uri().path() != "/a";
+        Ok(ok(&[("cache-control", "max-age=60")], &"x".repeat(if large { 900 * KIB } else { 10 * KIB })))
+    });
+    let service = service(&vendor);
+    let mut unread = Vec::new();
+    for number in 0..10 {
+        unread.push(send(&service, get(&format!("{URL}/{number}"))).await);
+        settle().await;
+    }
+    let all = (0..100).map(|_| async { length(send(&service, get(URL)).await).await });
+    assert!(futures_util::future::join_all(all).await.iter().all(|length| *length == 10 * KIB));
+    assert_eq!(vendor.attempts(), 11);
+    drop(unread);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_body_in_very_many_pieces_passes_and_is_not_stored() {
     for (pieces, size, kept) in
