@@ -188,6 +188,10 @@ mod tests {
         for number in 0..MOST + 10 {
             let _ = gate.bucket_for(&number.to_string(), None, at(1));
         }
-        assert_eq!(gate.buckets.0.get().unwrap().limited().len(), MOST);
+        let remembered = || gate.buckets.0.get().unwrap().limited().len();
+        assert_eq!(remembered(), MOST);
+        // A day later all of them have rested.
+        let _ = gate.bucket_for("late", None, at(24 * 60 * 60 + 2));
+        assert_eq!(remembered(), 1);
     }
 }

@@ -26,3 +26,15 @@ fn a_gate_is_closed_less_and_less_until_it_is_open() {
     ];
     assert!(ranks.is_sorted());
 }
+
+#[test]
+fn a_gate_that_is_closed_is_not_paused_for_that() {
+    let gate = gate();
+    assert!(!gate.is_paused());
+    let _ = strike(&gate, &throttled().delay(secs(60)), at(0.0));
+    assert!(!gate.is_open() && !gate.is_paused());
+    let _ = gate.pause(operator(), at(1.0));
+    assert!(gate.is_paused());
+    let _ = gate.resume(operator(), at(2.0));
+    assert!(!gate.is_open() && !gate.is_paused());
+}

@@ -1,4 +1,4 @@
-//! What of a gate is kept beyond its process, and who is told of it.
+//! What of a gate is kept beyond its process, and who is told of it or of what it has to say.
 
 use std::sync::{Arc, Mutex};
 
@@ -58,4 +58,26 @@ fn a_pause_is_kept_with_the_family_and_not_with_its_parts() {
     let _ = family.pause(operator(), at(1.0));
     assert_eq!(kept(&family, 4.0), Pause::On { by: operator(), since: secs(3) });
     assert_eq!(kept(&part, 4.0), Pause::AsBefore);
+}
+
+#[test]
+fn who_is_forgotten_is_told_nothing_more_and_the_others_are() {
+    let listeners = Arc::new(Listeners::default());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let ids = ["one", "two", "three"].map(|name| {
+        let told = Arc::clone(&told);
+        listeners.add(move |_, _| told.lock().unwrap().push(name))
+    });
+    let gate = gate_of("vendor", &listeners);
+    let event = gate.cool(secs(1), operator(), at(0.0)).remove(0);
+    let told = || {
+        assert_eq!(gate.tell(&event), 0);
+        std::mem::take(&mut *told.lock().unwrap())
+    };
+    assert_eq!(told(), ["one", "two", "three"]);
+    listeners.forget(ids[1]);
+    assert_eq!(told(), ["one", "three"]);
+    // Once more is none.
+    listeners.forget(ids[1]);
+    assert_eq!(told(), ["one", "three"]);
 }
