@@ -16,6 +16,9 @@ impl Budget {
     /// No limit at all.
     pub const UNLIMITED: Self = Self { deadline: None, attempts: None };
 
+    /// How long somebody without a budget waits at most: for cool-downs in all, for its turn, for somebody else's attempt.
+    pub const WAIT_WITHOUT: Duration = Duration::from_secs(60);
+
     /// A budget of these two limits, where there are any.
     #[must_use]
     #[inline]

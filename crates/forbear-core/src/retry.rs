@@ -12,8 +12,6 @@ use crate::time::Monotonic;
 const FLOOR: Duration = Duration::from_millis(250);
 /// Where the doubling ends.
 const HIGHEST_FLOOR: Duration = Duration::from_secs(8);
-/// The total that a logical request without a budget waits.
-const UNBUDGETED: Duration = Duration::from_secs(60);
 
 /// What one logical request has been through.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -96,7 +94,7 @@ impl History {
     pub fn wait_limit(&mut self, budget: &Budget, now: Monotonic) -> Budget {
         match budget.deadline() {
             Some(_) => *budget,
-            None => Budget::until(self.first_wait.get_or_insert(now).after(UNBUDGETED)),
+            None => Budget::until(self.first_wait.get_or_insert(now).after(Budget::WAIT_WITHOUT)),
         }
     }
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
 
+use forbear_core::budget::Budget;
 use forbear_core::gate::{Ask, Gate, Refusal};
 use forbear_core::pacing::{Booking, Entered, Entry, Pacer, PacingRefusal, Spot, Turn};
 use forbear_core::time::Monotonic;
@@ -11,9 +11,6 @@ use super::booked::Booked;
 use crate::Error;
 use crate::clock::{self, Alarm};
 use crate::error::{Cooling, PacingRefused};
-
-/// Who has no budget waits at most so long for its turn.
-const UNBUDGETED: Duration = Duration::from_secs(60);
 
 /// An attempt in line: for its partition's limits, and then for its family's. Its gates are asked whenever it is polled: on
 /// entry, when its turn comes, and when a strike wakes everybody. Dropped, it leaves the line.
@@ -70,7 +67,7 @@ impl Line {
     ) -> Self {
         let deadline = match ask.deadline {
             Some(deadline) => deadline.before(gate.needed()),
-            None => now.after(UNBUDGETED),
+            None => now.after(Budget::WAIT_WITHOUT),
         };
         let entry = Entry { deadline: Some(deadline), priority: ask.priority, ..entry };
         Self {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use forbear_core::budget::Budget;
 use forbear_core::stale::{StaleCounts, StalePolicy};
 use forbear_core::time::Monotonic;
 use http::request::Parts;
@@ -18,12 +19,9 @@ use super::wall::Wall;
 use crate::budget::effective;
 use crate::clock;
 
-/// An attempt for which nobody waits any more takes no longer, where there is no budget.
-const LONGEST: Duration = Duration::from_secs(60);
-
 /// How long an attempt goes on for which nobody waits, and others join it.
 pub(super) fn longest(budget: Option<Duration>) -> Duration {
-    budget.unwrap_or(LONGEST)
+    budget.unwrap_or(Budget::WAIT_WITHOUT)
 }
 
 #[derive(Debug)]
