@@ -7,6 +7,7 @@ use bytes::Bytes;
 use forbear::body::Replay;
 use forbear::{
     BudgetLayer, Error, Families, FamilyCooldownLayer, NoWait, PacingLayer, RetryAfterLayer, Signal, Spent,
+    StaleLayer,
 };
 use forbear_mock::{MockVendor, Reply, reply};
 use forbear_tests::client::{Body, client, cooling, get, get_now, stack};
@@ -137,6 +138,26 @@ async fn order_a_stack_in_a_stack_is_reported_once() {
     assert_eq!(reported.len(), 1, "{reported:?}");
     assert_eq!(reported[0].field("below"), "Vendor", "{reported:?}");
     assert!(reported[0].field("fix").starts_with("put layers around the client itself"), "{reported:?}");
+}
+
+#[tokio::test]
+async fn order_stale_inside_another_layer_is_reported_once() {
+    let logs = Logs::catch();
+    let stale = StaleLayer::memory(1 << 20);
+    let inside = || stale.layer(client::<Body>());
+    for _ in 0..2 {
+        let _ = BudgetLayer::new(SECOND).layer(inside());
+        let _ = RetryAfterLayer::new().layer(inside());
+        let _ = stale.layer(inside());
+        // As it should be.
+        let _ = stale.layer(stack(&families([]), SECOND));
+    }
+    let reported = logs.at(Level::ERROR);
+    let fixes: Vec<_> = reported.iter().map(|event| event.field("fix")).collect();
+    assert_eq!(fixes.len(), 2, "{fixes:?}");
+    assert!(fixes[0].starts_with("put StaleLayer outermost"), "{fixes:?}");
+    assert!(fixes[1].starts_with("keep one StaleLayer per stack"), "{fixes:?}");
+    assert_eq!((reported[0].field("layer"), reported[0].field("below")), ("BudgetLayer", "StaleLayer"));
 }
 
 #[tokio::test]

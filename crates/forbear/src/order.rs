@@ -21,6 +21,7 @@ impl Below {
     pub(crate) const GATE: Self =
         Self { path: "forbear::cooldown::service::FamilyCooldownService<", name: "FamilyCooldownLayer" };
     pub(crate) const TOWER_RETRY: Self = Self { path: "tower::retry::Retry<", name: "tower::retry" };
+    const STALE: Self = Self { path: "forbear::stale::service::StaleService<", name: "StaleLayer" };
     /// All layers, in a type whose name shows none of them.
     const VENDOR: Self = Self { path: "forbear::vendor::Vendor<", name: "Vendor" };
 }
@@ -38,7 +39,23 @@ static STACK_IN_A_STACK: Mistake = Mistake::new(
     "put layers around the client itself: a Vendor has all of them, or each is there twice",
 );
 
+/// The same.
+static STALE_INSIDE: Mistake = Mistake::new(
+    Below::STALE,
+    "put StaleLayer outermost, around all other layers: below them what is in memory is waited for, paced and refused, and an \
+     attempt in the background has no budget",
+);
+#[cfg(feature = "stale")]
+static TWO_STALE: Mistake =
+    Mistake::new(Below::STALE, "keep one StaleLayer per stack, or every answer is stored and served twice");
+
 impl Mistake {
+    /// The same of what stands below a `StaleLayer`, which is around all layers.
+    #[cfg(feature = "stale")]
+    pub(crate) fn look_below_stale<S>() {
+        TWO_STALE.report("StaleLayer", type_name::<S>());
+    }
+
     pub(crate) const fn new(below: Below, fix: &'static str) -> Self {
         Self { below, fix, said: AtomicBool::new(false) }
     }
@@ -47,7 +64,7 @@ impl Mistake {
     /// holds.
     pub(crate) fn look<S>(layer: &'static str, mistakes: &[&Self]) {
         let inside = type_name::<S>();
-        for mistake in mistakes.iter().copied().chain([&STACK_IN_A_STACK]) {
+        for mistake in mistakes.iter().copied().chain([&STACK_IN_A_STACK, &STALE_INSIDE]) {
             mistake.report(layer, inside);
         }
     }

@@ -14,6 +14,7 @@ use super::shared::{Shared, longest};
 use super::store::Store;
 use super::wall::Wall;
 use crate::Families;
+use crate::order::Mistake;
 
 /// Serves a good old answer rather than none. See the [module](super).
 #[derive(Debug, Clone)]
@@ -125,6 +126,7 @@ impl<S> Layer<S> for StaleLayer {
 
     /// Each service made has a memory of its own, which its clones share; a store is the same for all.
     fn layer(&self, inner: S) -> StaleService<S> {
+        Mistake::look_below_stale::<S>();
         let wall = Wall::new();
         let durable = self.store.as_ref().map(|store| Durable::new(Arc::clone(store), wall.clone()));
         let secret = durable.as_ref().map_or_else(ResponseSecret::random, Durable::secret);
