@@ -3,6 +3,7 @@
 
 #![allow(clippy::panic, reason = "these are the assertions of tests")]
 
+mod decisions;
 mod documented;
 mod events;
 mod expression;

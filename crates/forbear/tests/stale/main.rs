@@ -6,6 +6,7 @@ mod bodies;
 mod budgets;
 mod cases;
 mod cold;
+mod contract;
 mod families;
 mod handover;
 mod haste;
@@ -25,6 +26,7 @@ mod stack;
 mod store;
 mod store_faults;
 mod store_lies;
+mod sums;
 mod vendor;
 mod warm;
 
