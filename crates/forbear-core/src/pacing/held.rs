@@ -84,6 +84,6 @@ mod tests {
         held.remove(1, false);
         assert_eq!(shown(&held, at(1000)), (false, true, never));
         held.remove(1, true);
-        assert_eq!(shown(&held, at(1000)), (true, false, never));
+        assert_eq!(shown(&held, at(999)), (true, false, never));
     }
 }

@@ -86,7 +86,7 @@ impl CooldownRecord {
             self.pause = new.pause;
             return Absorbed::Older;
         }
-        let later = new.epoch == self.epoch && self.until > new.until && self.until > now;
+        let later = new.epoch == self.epoch && self.until > new.until;
         if later {
             new.extend(self.until);
         }
