@@ -85,4 +85,17 @@ mod tests {
         assert_eq!(trim_ows("120\u{a0}".as_bytes()), "120\u{a0}".as_bytes());
         assert_eq!(trim_ows(b"\x0b120\x0c"), b"\x0b120\x0c");
     }
+    #[test]
+    fn of_lines_that_say_the_same_the_first_is_named() {
+        for (lines, named) in [(["5", "05"], "5"), (["05", "5"], "05"), (["4", "5"], "5"), (["x", "y"], "x")]
+        {
+            let mut headers = http::HeaderMap::new();
+            for line in lines {
+                headers.append("retry-after", HeaderValue::from_static(line));
+            }
+            let receipt = Receipt::new(&headers, std::time::SystemTime::UNIX_EPOCH);
+            let hint = read(&http::header::RETRY_AFTER, Form::RetryAfter, &receipt).unwrap();
+            assert_eq!(hint.line, named, "{lines:?}");
+        }
+    }
 }
