@@ -120,7 +120,8 @@ impl Fetch {
         let caching = self.shared.caching(&self.whose.policy);
         let length = body.size_hint().lower();
         let made = Entry::of(&answer, caching)
-            .filter(|_| length <= self.shared.max_entry as u64 && !is_stream(&head.headers));
+            .filter(|_| length <= self.shared.max_entry as u64 && !is_stream(&head.headers))
+            .filter(|_| !self.is_worse_than_stored(head.status));
         match made {
             Some(entry) => self.passes(head, body, Keeps::Stored(Box::new(entry)), duty, leader).await,
             None => {
@@ -130,6 +131,12 @@ impl Fetch {
                 let _ = leader.send(Ok(Response::from_parts(head, StaleBody::live(body))));
             }
         }
+    }
+
+    /// Whether it refuses the request (405, 414), which says nothing of the resource, and something better is stored.
+    fn is_worse_than_stored(&self, status: StatusCode) -> bool {
+        let refuses = |status: StatusCode| status.is_client_error() && !matches!(status.as_u16(), 404 | 410);
+        refuses(status) && self.entry.as_ref().is_some_and(|entry| !refuses(entry.status()))
     }
 
     /// What is stored, or what the caller has, is as it was.

@@ -152,3 +152,26 @@ async fn answers_that_are_selected_by_cache_control_are_apart_by_it() {
     assert_eq!(asks(Some("max-age=5")).await, "max-age=5");
     assert_eq!(vendor.attempts(), 2);
 }
+
+/// With and without what would let it be stored.
+#[tokio::test(start_paused = true)]
+async fn no_status_but_that_of_a_good_answer_takes_the_place_of_one() {
+    for fields in
+        [&[("cache-control", "public, max-age=60")][..], &[], &[("expires", "Fri, 31 Dec 2100 00:00:00 GMT")]]
+    {
+        for status in (100..=599).chain([600, 999]) {
+            let vendor = Vendor::counting("max-age=10");
+            let service = service(&vendor);
+            ask(&service, URL).await;
+            tokio::time::sleep(11 * SECOND).await;
+            vendor.now(move |_| Ok(answer(status, fields, "2")));
+            send(&service, get(URL)).await.into_body().collect().await.unwrap();
+            tokio::time::sleep(100 * SECOND).await;
+            vendor.now(|_| Err(Fault("no connection")));
+            let (_, text) = ask(&service, URL).await;
+            let is_good = matches!(status, 200 | 203 | 204 | 300..=303 | 307 | 308 | 404 | 410);
+            assert!(text == "1" || is_good, "{status} {fields:?}: {text}");
+            assert!(text == "2" || fields.is_empty() || !is_good, "{status} {fields:?}: {text}");
+        }
+    }
+}
