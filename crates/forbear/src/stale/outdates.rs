@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use http::header::{CONTENT_LOCATION, LOCATION};
+use http::header::{CONTENT_LOCATION, HOST, LOCATION};
+use http::uri::Authority;
 use http::{HeaderMap, HeaderName, Request, Response, Uri};
 
 use super::key::Key;
@@ -51,12 +52,22 @@ impl Outdates {
     fn beside(&self, headers: &HeaderMap, name: &HeaderName) -> Option<Uri> {
         let uri: Uri = headers.get(name)?.to_str().ok()?.parse().ok()?;
         match uri.authority() {
-            Some(authority) => (Some(authority) == self.uri.authority()).then_some(uri),
-            None => {
+            Some(authority) if !self.is_of(authority) => None,
+            // In the form of a request that names its host in a field.
+            Some(_) if self.uri.authority().is_some() => Some(uri),
+            _ => {
                 let mut parts = self.uri.clone().into_parts();
                 parts.path_and_query = uri.into_parts().path_and_query;
                 Uri::from_parts(parts).ok()
             }
         }
+    }
+
+    /// Whether it is the host that was asked, whoever asks by the URL.
+    fn is_of(&self, authority: &Authority) -> bool {
+        let named = self.headers.get(HOST).and_then(|host| host.to_str().ok());
+        let asked = self.uri.authority().map(Authority::as_str).or(named);
+        let host = |text: &str| text.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+        asked.is_some_and(|asked| host(asked) == host(authority.as_str()))
     }
 }

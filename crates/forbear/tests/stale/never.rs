@@ -175,3 +175,35 @@ async fn no_status_but_that_of_a_good_answer_takes_the_place_of_one() {
         }
     }
 }
+
+/// However the request and the answer name it.
+#[tokio::test(start_paused = true)]
+async fn what_a_change_made_elsewhere_on_its_host_is_forgotten_too() {
+    for (before, names, forgets) in [
+        ("http://vendor.test", "http://vendor.test/a", true),
+        ("http://vendor.test", "http://VENDOR.test/a", true),
+        ("http://vendor.test", "/a", true),
+        ("http://vendor.test", "http://other.test/a", false),
+        ("http://u:p@vendor.test", "http://vendor.test/a", true),
+        ("http://u:p@vendor.test", "/a", true),
+        ("http://u:p@vendor.test", "http://other.test/a", false),
+        ("", "http://vendor.test/a", true),
+        ("", "/a", true),
+        ("", "http://other.test/a", false),
+    ] {
+        for field in ["location", "content-location"] {
+            let vendor = Vendor::counting("max-age=60");
+            let service = service(&vendor);
+            let request = |method: &str, path: &str| {
+                let request = Request::builder().method(method).uri(format!("{before}{path}"));
+                let request = if before.is_empty() { request.header("host", "Vendor.test") } else { request };
+                request.body(Body::default()).unwrap()
+            };
+            let asks = async || read(send(&service, request("GET", "/a")).await).await.0;
+            assert_eq!([asks().await, asks().await], [Served::Live, Served::Fresh]);
+            vendor.now(move |_| Ok(answer(201, &[(field, names)], "made")));
+            send(&service, request("POST", "/b")).await;
+            assert_eq!(asks().await == Served::Live, forgets, "{before} {field} {names}");
+        }
+    }
+}
