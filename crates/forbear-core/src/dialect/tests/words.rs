@@ -140,8 +140,17 @@ fn rust_and_toml_have_the_same_words() {
 }
 
 #[test]
-fn every_place_and_dimension_of_toml_can_be_said_in_rust() {
+fn all_that_toml_can_say_can_be_said_in_rust() {
     let rust = Dialect::builder("acme")
+        .without_standard()
+        .event_streams()
+        .longest()
+        .exhausted_beyond("24h")
+        .of(Scope::Bucket)
+        .bucket(Place::header("x-bucket"))
+        .scope("calls")
+        .delay("retry-after")
+        .delay(Place::json("/wait").unit(Form::Seconds))
         .reason(Place::constant("busy"))
         .reason(Place::header("x-a").lower_case())
         .reason(Place::json("/a").after("b"))
@@ -158,10 +167,33 @@ fn every_place_and_dimension_of_toml_can_be_said_in_rust() {
                 .when(Place::header("x-e").absent())
                 .when(Place::header("x-f").unit(Form::Rfc3339).unreadable()),
         )
+        .rule(
+            Rule::on([503])
+                .exhausted(true)
+                .class(Class::Overloaded)
+                .reason("a")
+                .scope("b")
+                .of(Scope::Request)
+                .retryable(false)
+                .not_executed(true)
+                .delay("dimension")
+                .default_delay("5s"),
+        )
+        .rule(Rule::on([402]).needs_delay())
+        .rule(Rule::on([418]).no_delay())
+        .rule(Rule::on([420]).no_limit())
         .dimension(Dimension::remaining("x-left").limit("x-limit").policy("x-policy").name("a").name("b"))
         .dimension(Dimension::read_by(Reader::Pairs, "x-{}"));
     let toml = r##"
         name = "acme"
+        standard = false
+        event-streams = true
+        longest = true
+        exhausted-beyond = "24h"
+        of = "bucket"
+        bucket = { header = "x-bucket" }
+        scope = "calls"
+        delay = ["retry-after", { json = "/wait", unit = "seconds" }]
         reason = [
             "busy",
             { header = "x-a", lower-case = true },
@@ -182,6 +214,30 @@ fn every_place_and_dimension_of_toml_can_be_said_in_rust() {
             { header = "x-e", absent = true },
             { header = "x-f", unit = "rfc3339", unreadable = true },
         ]
+
+        [[rule]]
+        status = 503
+        exhausted = true
+        class = "overloaded"
+        reason = "a"
+        scope = "b"
+        of = "request"
+        retryable = false
+        not-executed = true
+        delay = "dimension"
+        default-delay = "5s"
+
+        [[rule]]
+        status = 402
+        needs-delay = true
+
+        [[rule]]
+        status = 418
+        delay = []
+
+        [[rule]]
+        status = 420
+        limited = false
 
         [[dimension]]
         remaining = "x-left"
