@@ -109,6 +109,7 @@ mod tests {
             assert_eq!(is_normal(authority), normal, "{authority}");
             assert!(!normal || both(authority, true) == (authority.to_owned(), authority.to_owned()));
         }
+        assert_eq!(both("a", true).0, "a");
         assert!(Host::of("", true).is_none() && Host::of("u@:80", false).is_none());
         assert!(Host::of(&"a".repeat(300), true).is_none());
     }

@@ -212,5 +212,6 @@ mod tests {
         assert_ne!(one, Partition::of("sk-secret-canarz"));
         let shown = format!("{one} {one:?}");
         assert!(!shown.contains("secret") && one.to_string().len() == 8, "{shown}");
+        assert_eq!(Partition::from_stored(0xfeed_beef_0000_0001).to_string(), "feedbeef");
     }
 }

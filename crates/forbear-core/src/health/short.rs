@@ -38,5 +38,7 @@ mod tests {
             ["0ms", "250ms", "4.2s", "10.0s", "13s"]
         );
         assert_eq!([shown(237_500), shown(3_720_000)], ["3m58s", "1h02m"]);
+        assert_eq!([shown(3_600_000), shown(7_199_001), shown(7_199_000)], ["1h00m", "2h00m", "1h59m"]);
+        assert_eq!(Short(Duration::from_nanos(1)).to_string(), "1ms");
     }
 }

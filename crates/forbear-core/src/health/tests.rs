@@ -3,9 +3,10 @@
 use super::*;
 use crate::families::Family;
 use crate::gate::{Ask, Decision, Ladder, Outcome};
-use crate::pacing::Pacing;
+use crate::pacing::{Entered, Entry, Pacing};
 use crate::partition::Partition;
 use crate::signal::Signal;
+use crate::stale::{Because, Served};
 use http::StatusCode;
 
 #[test]
@@ -52,6 +53,84 @@ fn a_line_tells_of_those_who_wait() {
     assert_eq!(line(1, 0), "open  1 waiting");
     assert_eq!(line(0, 2), "open  2 queued");
     assert_eq!(line(1, 2), "open  1 waiting  2 queued");
+}
+
+#[test]
+fn a_line_tells_why_only_while_it_holds() {
+    let families = Families::builder().family(Family::new("yahoo")).build().unwrap();
+    let line = |phase, pace, status, route: &str| {
+        let mut family = Health::of(&families, Monotonic::ORIGIN).0.families.remove(0);
+        (family.phase, family.pace) = (phase, pace);
+        family.last_signal = Some(LastSignal {
+            status,
+            class: Class::Throttled,
+            reason: "slow".into(),
+            route: route.into(),
+            evidence: String::new(),
+            advertised: None,
+            ago: None,
+        });
+        family.to_string()
+    };
+    assert_eq!(line(HealthPhase::Open, None, Some(429), "/a"), "open");
+    assert_eq!(line(HealthPhase::Probing, None, Some(429), "/a"), "probing  429 slow  via /a");
+    assert_eq!(line(HealthPhase::Probing, None, None, ""), "probing  slow");
+    assert_eq!(line(HealthPhase::Recovering, Some(2.04), Some(429), ""), "recovering at 2.0/s  429 slow");
+}
+
+#[test]
+fn what_holds_for_all_families_has_a_line_of_its_own() {
+    let families = Families::builder().family(Family::new("yahoo")).build().unwrap();
+    let lines = |shutting_down, shadow| {
+        let health = Health::of(&families, Monotonic::ORIGIN).0;
+        Health { shutting_down, shadow, ..health }.to_string()
+    };
+    assert_eq!(lines(false, false), "yahoo  open");
+    assert_eq!(lines(true, false), "shutting down: nobody waits\nyahoo  open");
+    assert_eq!(lines(false, true), "shadow mode: nothing is refused\nyahoo  open");
+}
+
+#[test]
+fn pacing_and_its_refusals_are_told_of_a_family_and_not_of_its_parts() {
+    let pacing = Pacing::new().gap(Duration::from_secs(1));
+    let families = Families::builder().family(Family::new("yahoo").pacing(pacing)).build().unwrap();
+    let at = |seconds| Monotonic::ORIGIN.after(Duration::from_secs(seconds));
+    let gate = &families.named("yahoo").unwrap().gate;
+    let pacer = gate.pacer().unwrap();
+    assert!(matches!(pacer.enter(&Entry::new(), at(1)), Entered::Go(_)));
+    assert!(matches!(pacer.enter(&Entry::new().no_queue(), at(1)), Entered::Refused(_)));
+    let part = gate.partition_for(Partition::of("x"), at(1));
+    let signal = Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(5));
+    let _ = part.observe(&part.foreign(at(1)), Outcome::Bad(&signal, "/"), at(1));
+    let family = Health::of(&families, at(1)).0.families.remove(0);
+    let told = family.pacing.unwrap();
+    assert_eq!(told.refusals.into_iter().collect::<Vec<_>>(), [("no-queue", 1)]);
+    assert!(family.partitions[0].pacing.is_none());
+}
+
+#[test]
+fn what_was_served_is_told_of_each_family_and_of_all_automatic_ones_together() {
+    let families =
+        Families::builder().family(Family::new("yahoo")).family(Family::new("github")).build().unwrap();
+    let at = Monotonic::ORIGIN;
+    let member = families.named("yahoo").unwrap();
+    let counts = member.gate.stale().unwrap();
+    counts.served(Served::Fresh);
+    for _ in 0..2 {
+        counts.served(Served::Stale { age: Duration::ZERO, because: Because::Cooling });
+    }
+    let host = families.id().member_for(&"http://once.test".parse().unwrap(), at).unwrap();
+    let signal = Signal::new(Class::Throttled, StatusCode::TOO_MANY_REQUESTS).delay(Duration::from_secs(5));
+    let _ = host.gate.observe(&host.gate.foreign(at), Outcome::Bad(&signal, "/"), at);
+    host.gate.stale().unwrap().served(Served::Live);
+    let health = Health::of(&families, at).0;
+    let yahoo = health.family("yahoo").unwrap().stale.as_ref().unwrap();
+    assert_eq!((yahoo.live, yahoo.fresh), (0, 1));
+    assert_eq!(yahoo.stale.iter().collect::<Vec<_>>(), [(&"cooling", &2)]);
+    let others = health.stale.as_ref().unwrap();
+    assert_eq!((others.live, others.fresh, others.stale.len()), (1, 0, 0));
+    let silent: Vec<_> = health.families.iter().filter(|family| family.stale.is_none()).collect();
+    assert_eq!(silent.len(), 2, "{health}");
 }
 
 #[test]

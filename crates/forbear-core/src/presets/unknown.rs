@@ -55,6 +55,7 @@ mod tests {
             ("GitHub", "github"),
             ("dynamodb", "aws-dynamodb"),
             ("s3", "aws-s3"),
+            (" S3\n", "aws-s3"),
             ("gitalb", "gitlab"),
         ] {
             assert_eq!(UnknownVendor::new(name).nearest, nearest, "{name}");

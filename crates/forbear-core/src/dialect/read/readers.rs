@@ -82,7 +82,7 @@ fn name(words: &str) -> Option<Box<str>> {
 
 /// `39/40` has one left.
 fn used_of_limit(text: &str, stood: Stood) -> Option<Quota> {
-    let (used, limit) = text.trim().split_once('/')?;
+    let (used, limit) = text.split_once('/')?;
     let (used, limit): (u64, u64) = (used.trim().parse().ok()?, limit.trim().parse().ok()?);
     let remaining = limit.saturating_sub(used);
     Some(Quota { limit: Some(limit), remaining: Some(remaining), exhausted: remaining == 0, ..quota(stood) })

@@ -62,6 +62,46 @@ fn the_evidence_is_the_line_that_was_read() {
 }
 
 #[test]
+fn all_that_was_read_is_told_once_and_what_decided_first() {
+    let told = |status, lines: &[(&'static str, &str)]| {
+        let lines: Lines = lines.iter().map(|(name, value)| (*name, value.as_bytes().to_vec())).collect();
+        let evidence = read(status, &lines).evidence;
+        evidence.into_iter().map(|one| format!("{}={}", one.source, one.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(429, &[]), ["status="]);
+    assert_eq!(told(200, &[]), Vec::<String>::new());
+    let left = ("x-ratelimit-remaining", "0");
+    assert_eq!(told(429, &[("retry-after", "5"), left]), ["retry-after=5", "x-ratelimit-remaining=0"]);
+    assert_eq!(
+        told(429, &[left, ("x-ratelimit-reset", "7")]),
+        ["x-ratelimit-reset=7", "x-ratelimit-remaining=0"]
+    );
+    assert_eq!(told(429, &[("x-ratelimit-remaining", "3")]), ["status="]);
+    assert_eq!(told(200, &[("x-ratelimit-remaining", "3")]), ["x-ratelimit-remaining=3"]);
+    let policies = r#""a";r=0;t=5, "b";r=0;t=9"#;
+    assert_eq!(told(429, &[("ratelimit", policies)]), [format!("ratelimit={policies}")]);
+    assert_eq!(told(200, &[("ratelimit", policies)]), [format!("ratelimit={policies}")]);
+}
+
+#[test]
+fn a_quota_is_written_with_its_durations_in_milliseconds() {
+    let lines = [
+        ("ratelimit", b"\"a\";r=0;t=5".to_vec()),
+        ("ratelimit-policy", b"\"a\";q=9;w=60".to_vec()),
+        ("x-ratelimit-remaining", b"3".to_vec()),
+    ];
+    let written: Vec<_> =
+        read(200, &lines).quotas.iter().map(|quota| serde_json::to_string(quota).unwrap()).collect();
+    assert_eq!(
+        written,
+        [
+            r#"{"name":"a","limit":9,"remaining":0,"reset_ms":5000,"window_ms":60000,"exhausted":true}"#,
+            r#"{"name":null,"limit":null,"remaining":3,"reset_ms":null,"window_ms":null,"exhausted":false}"#,
+        ]
+    );
+}
+
+#[test]
 fn a_policy_of_no_name_has_none() {
     let reading = read(429, &[("ratelimit", b"\"\";r=0;t=5".to_vec())]);
     assert_eq!((reading.quotas.len(), &reading.quotas[0].name), (1, &None));

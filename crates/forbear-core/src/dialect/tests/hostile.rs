@@ -100,6 +100,12 @@ fn the_reason_is_that_of_what_is_waited_for() {
     assert_eq!((first.reason.as_str(), first.delay.unwrap().duration.as_secs()), ("long", 2700));
     let last = signal(&sentry, 429, &lines("60:error:project:first, 60:session:project:second"), "");
     assert_eq!(last.reason.as_str(), "first");
+    let silent = signal(&sentry, 429, &lines("60:error:project:why, 2700:transaction"), "");
+    assert_eq!((silent.reason.as_str(), silent.delay.unwrap().duration.as_secs()), ("why", 2700));
+    // Without words of its own it is that of its scope.
+    for line in ["60:error:key", "60:error:key:"] {
+        assert_eq!(signal(&sentry, 429, &lines(line), "").reason.as_str(), "key", "{line}");
+    }
 }
 
 #[test]
@@ -119,6 +125,8 @@ fn a_partition_key_hides_neither_limit_nor_window() {
     let none = (None, None);
     assert_eq!(quotas("\"user\";q=100;w=60;pk=:YQ==:"), ((Some(100), Some(60)), none));
     assert_eq!(quotas("\"user\";q=100;w=60"), ((Some(100), Some(60)), none));
+    assert_eq!(quotas("\" user \";q=100;w=60"), ((Some(100), Some(60)), none));
+    assert_eq!(quotas("\"use\";q=100;w=60, \"a\";q=9;w=2"), (none, none), "the start of a name");
     assert_eq!(quotas("\"user\";q=100;w=60;pk=:Yg==:"), (none, none), "another's");
     let own = quotas("\"user\";q=7;w=1;pk=:YQ==:, \"user\";q=100;w=60, \"all\";q=9;w=2;pk=:Yg==:");
     assert_eq!(

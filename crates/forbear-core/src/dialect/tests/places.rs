@@ -121,9 +121,14 @@ fn a_delay_is_cut_to_what_counts() {
         ("after = \"in \"", "retry in 5 s"),
         ("up-to = \";\"", "5;burst"),
         ("last-of = \"=\"", "burst=1;wait=5"),
+        // Lines that were folded into one, where nothing is cut.
+        ("", "5, 3"),
         ("after = \"wait=\", up-to = \";\"", "wait=5;burst=1"),
     ] {
-        let dialect = toml(&format!("delay = {{ header = \"x-wait\", unit = \"seconds\", {cut} }}"));
+        let dialect = toml(&format!(
+            "delay = {{ header = \"x-wait\", unit = \"seconds\"{}{cut} }}",
+            if cut.is_empty() { "" } else { ", " }
+        ));
         let delay = signal(&dialect, 429, &[("x-wait", line)], "").delay;
         assert_eq!(delay.map(|delay| delay.duration.as_secs()), Some(5), "{cut}");
     }
@@ -136,6 +141,7 @@ fn of_several_delays_at_a_place_the_longest_counts_and_of_two_the_first() {
         (r#"{"wait":3},{"wait":7},{"wait":5}"#, Some(7), "7"),
         (r#"{"wait":"soon"},{"wait":7},{"wait":"7.0"}"#, Some(7), "7"),
         (r#"{"wait":"soon"},{"wait":"later"}"#, None, "soon"),
+        (r#"{"wait":"7 seconds"}"#, None, "7 seconds"),
     ] {
         let read = signal(&dialect, 429, &[], &format!("{{\"errors\":[{waits}]}}"));
         assert_eq!(read.delay.map(|delay| delay.duration.as_secs()), seconds, "{waits}");
@@ -176,6 +182,8 @@ fn resets_are_paired_by_their_place_where_there_are_as_many() {
     assert_eq!(reset("0, 5", "7, 30, 60"), Some(60));
     assert_eq!(reset("0, 5, 5", "7, 30"), Some(30));
     assert_eq!(reset("0, 5", "7"), Some(7));
+    // The comma of a date parts nothing.
+    assert_eq!(reset("0", "Mon, 30 Nov 2026 00:00:07 GMT"), Some(7));
 }
 
 #[test]
@@ -184,4 +192,53 @@ fn the_comma_of_a_phrase_is_a_part_of_it() {
     let lines = [("x-left", "0"), ("x-reset", "5 seconds, 9 minutes at most")];
     let delay = signal(&dialect, 429, &lines, "").delay;
     assert_eq!(delay.map(|delay| delay.duration.as_secs()), Some(5));
+}
+
+#[test]
+fn white_space_around_words_is_no_part_of_them() {
+    let delay = toml("delay = { xml = \"e/wait\", unit = \"seconds\" }");
+    let waited = signal(&delay, 429, &[], "<e><wait>\n  7\n</wait></e>").delay;
+    assert_eq!(waited.map(|delay| delay.duration.as_secs()), Some(7));
+    let named = toml("scope = { json = \"/kind\", prefix = \"kind:\" }");
+    assert_eq!(signal(&named, 429, &[], "{\"kind\":\" search \"}").limit.as_deref(), Some("kind:search"));
+    let any = toml("[[rule]]\nstatus = 403\nwhen = { text = true }");
+    assert!(read(&any, 403, &[], " \r\n\t").signal().is_none());
+    assert!(read(&any, 403, &[], " \r\n\tx").signal().is_some());
+}
+
+#[test]
+fn a_number_is_a_word_as_it_was_written() {
+    let dialect = toml("reason = { json = \"/code\" }");
+    for code in ["17", "12345678901234567", "-1.5", "0.1"] {
+        assert_eq!(signal(&dialect, 429, &[], &format!("{{\"code\":{code}}}")).reason.as_str(), code);
+    }
+}
+
+#[test]
+fn a_pattern_finds_its_headers_in_any_letters_and_pairs_them_by_their_names() {
+    let dialect = toml("[[dimension]]\nremaining = \"X-Left-{}-Now\"\nlimit = \"X-Most-{}\"");
+    let lines = [
+        ("x-left-reads-now", "1"),
+        ("x-left-posts-now", "2"),
+        ("x-most-reads", "10"),
+        ("x-most-posts", "20"),
+    ];
+    let mut told: Vec<_> = read(&dialect, 200, &lines, "")
+        .quotas
+        .into_iter()
+        .map(|quota| (quota.name.unwrap().into_string(), quota.remaining.unwrap(), quota.limit))
+        .collect();
+    told.sort();
+    assert_eq!(told, [("posts".to_owned(), 2, Some(20)), ("reads".to_owned(), 1, Some(10))]);
+}
+
+#[test]
+fn what_has_an_empty_name_has_none() {
+    let dialect = toml("[[dimension]]\nremaining = \"x-left\"\npolicy = \"x-policy\"");
+    let names = |lines: &[(&'static str, &'static str)]| {
+        let quotas = read(&dialect, 200, lines, "").quotas;
+        quotas.into_iter().map(|quota| quota.name.map(Into::into)).collect::<Vec<Option<String>>>()
+    };
+    assert_eq!(names(&[("x-left", "1, 2"), ("x-policy", "calls, ")]), [Some("calls".to_owned()), None]);
+    assert_eq!(names(&[("x-left", ";1, a;2")]), [None, Some("a".to_owned())]);
 }

@@ -64,6 +64,14 @@ fn meta_tells_by_account_how_long_access_is_lost() {
 }
 
 #[test]
+fn of_what_meta_tells_no_more_is_read_than_of_others() {
+    let usage = vec!["{\"estimated_time_to_regain_access\":1}"; 200].join(",");
+    let usage: &str = Box::leak(format!("{{\"17\":[{usage}]}}").into_boxed_str());
+    let dialect = dialect("meta-usage", "\nheader = \"x-usage\"");
+    assert_eq!(read(&dialect, 200, &[("x-usage", usage)], "").quotas.len(), 128);
+}
+
+#[test]
 fn shopify_tells_what_a_query_costs_and_what_comes_back() {
     let dialect = toml(
         "[[dimension]]\nreader = \"shopify-cost\"\n\
@@ -81,7 +89,9 @@ fn shopify_tells_what_a_query_costs_and_what_comes_back() {
         (150.0, 150.0, 50.0, Some((150, None, false))),
         // Dearer than all there can ever be.
         (1_001.0, 0.0, 50.0, Some((0, None, true))),
+        (1_000.0, 0.0, 1.0, Some((0, Some(1_000), true))),
         (200.0, 150.0, 0.0, None),
+        (200.0, -1.0, 50.0, None),
     ] {
         let told =
             told.map(|(remaining, reset, exhausted)| (None, Some(1_000), Some(remaining), reset, exhausted));

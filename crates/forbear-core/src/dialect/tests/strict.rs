@@ -1,5 +1,7 @@
 //! What would be read and then do nothing is refused.
 
+use http::StatusCode;
+
 use super::words::{signal, toml};
 use crate::dialect::Dialect;
 use crate::dialect::words::{Dimension, Form, Place, Reader, Rule};
@@ -71,6 +73,14 @@ fn what_would_do_nothing_is_refused() {
         (
             "[[dimension]]\nreader = \"shopify-cost\"\nheader = \"x\"",
             "`dimension[0].header` is `x`: is not read",
+        ),
+        (
+            "[[rule]]\nstatus = 403\nwhen = { header = \"x\", unit = \"seconds\" }",
+            "`rule[0].when[0].unit` is `a unit`: has a meaning only beside",
+        ),
+        (
+            "[[dimension]]\nremaining = \"x\"\nheader = \"y\"",
+            "`dimension[0].header` is `y`: goes with `reader`",
         ),
         (
             "[[dimension]]\nremaining = \"x\"\nunit = \"seconds\"",
@@ -174,6 +184,35 @@ fn the_buckets_name_need_not_be_told_twice() {
     let of = |lines: &[(&'static str, &'static str)]| signal(&dialect, 403, lines, "").limit;
     assert_eq!(of(&[("x-bucket", "tiles")]).as_deref(), Some("tiles"));
     assert_eq!(of(&[]), None);
+}
+
+#[test]
+fn the_buckets_name_may_be_told_by_a_rule_alone() {
+    let rules = |scope: &str| {
+        format!("name = \"acme\"\nof = \"bucket\"\n[[rule]]\nstatus = 403\n{scope}[[rule]]\nstatus = 402")
+    };
+    assert!(Dialect::from_toml(&rules("scope = { json = \"/kind\" }\n")).is_ok());
+    let wrong = Dialect::from_toml(&rules("")).unwrap_err().to_string();
+    assert!(wrong.starts_with("dialect key `of` is `bucket`: is the bucket of no name"), "{wrong}");
+}
+
+#[test]
+fn what_is_no_limit_makes_no_status_one_that_may_limit() {
+    let dialect = toml(
+        "[[rule]]\nstatus = [404, 420]\nwhen = { header = \"x\" }\nlimited = false\n[[rule]]\nstatus = 420",
+    );
+    let may = |status| dialect.may_limit(StatusCode::from_u16(status).unwrap());
+    assert!(!may(404) && may(420) && may(429));
+}
+
+#[test]
+fn every_status_may_be_the_one_that_limits() {
+    for status in 100..=999 {
+        let dialect = Dialect::builder("acme").without_standard().rule(Rule::on([status])).build().unwrap();
+        let may = |other| dialect.may_limit(StatusCode::from_u16(other).unwrap());
+        let found: Vec<u16> = (100..=999).filter(|other| may(*other)).collect();
+        assert_eq!(found, [status]);
+    }
 }
 
 #[test]

@@ -41,6 +41,20 @@ fn a_body_is_looked_at_where_it_can_change_something() {
 }
 
 #[test]
+fn a_rule_for_what_is_used_up_holds_there_alone() {
+    let dialect = toml(
+        "[[rule]]\nstatus = 403\nexhausted = true\nreason = \"used-up\"\n\
+        [[rule]]\nstatus = 403\nexhausted = false\nreason = \"something-left\"\n\
+        [[dimension]]\nremaining = \"x-left\"",
+    );
+    for (lines, expected) in
+        [(&[("x-left", "0")][..], "used-up"), (&[("x-left", "1")], "something-left"), (&[], "something-left")]
+    {
+        assert_eq!(signal(&dialect, 403, lines, "").reason.as_str(), expected, "{lines:?}");
+    }
+}
+
+#[test]
 fn what_is_absent_from_a_body_that_is_not_there_is_absent() {
     let text = "[[rule]]\nstatus = 403\nwhen = { json = \"/allowed\", absent = true }";
     let dialect = toml(text);

@@ -182,6 +182,7 @@ fn all_that_toml_can_say_can_be_said_in_rust() {
         .rule(Rule::on([402]).needs_delay())
         .rule(Rule::on([418]).no_delay())
         .rule(Rule::on([420]).no_limit())
+        .dimension(Dimension::remaining("x-some").reset("x-reset", Form::Rfc3339))
         .dimension(Dimension::remaining("x-left").limit("x-limit").policy("x-policy").name("a").name("b"))
         .dimension(Dimension::read_by(Reader::Pairs, "x-{}"));
     let toml = r##"
@@ -238,6 +239,11 @@ fn all_that_toml_can_say_can_be_said_in_rust() {
         [[rule]]
         status = 420
         limited = false
+
+        [[dimension]]
+        remaining = "x-some"
+        reset = "x-reset"
+        unit = "rfc3339"
 
         [[dimension]]
         remaining = "x-left"
@@ -434,6 +440,30 @@ fn a_stream_of_events_is_looked_into_where_one_asks() {
 }
 
 #[test]
+fn enough_of_a_stream_of_events_is_its_first() {
+    let enough = |kind: &'static str, seen: &str| {
+        Dialect::enough(&headers(&[("content-type", kind)]))(seen.as_bytes())
+    };
+    assert!(enough("text/event-stream", "data: {}\n\n"));
+    assert!(enough("Text/Event-Stream; charset=utf-8", ": hello\n\ndata: {}\r\n\r\n"));
+    assert!(!enough("text/event-stream", "data: {}\n"));
+    assert!(!enough("text/event-stream", ": hello\n\nevent: x\n\n"));
+    assert!(!enough("application/json", "data: {}\n\n"));
+    assert!(!Dialect::enough(&HeaderMap::new())(b"data: {}\n\n"));
+}
+
+#[test]
+fn the_lines_of_an_event_are_lines_of_its_data() {
+    let dialect = toml(
+        "event-streams = true\n[[rule]]\nstatus = 200\nwhen = { text = true, starts-with = \"slow\\ndown\" }",
+    );
+    let lines = [("content-type", "text/event-stream")];
+    let limited = |body: &str| read(&dialect, 200, &lines, body).signal().is_some();
+    assert!(limited("data: slow\ndata: down\n\n") && limited("data:slow\r\ndata:down\r\n\r\n"));
+    assert!(!limited("data: slowdown\n\n") && !limited("data: slow\n\ndata: down\n\n"));
+}
+
+#[test]
 fn what_comes_out_of_a_cache_tells_no_quota() {
     let read = read(
         &Dialect::standard(),
@@ -562,7 +592,11 @@ fn toml_that_cannot_be_read_says_where() {
         ("reason = ", "TOML parse error at line 2"),
     ] {
         let wrong = Dialect::from_toml(&format!("name = \"acme\"\n{text}")).unwrap_err().to_string();
-        assert!(wrong.contains(expected) && wrong.contains("line "), "{text}\n  {wrong}");
+        assert!(
+            wrong.starts_with("dialect cannot be read: ") && wrong.contains("line "),
+            "{text}\n  {wrong}"
+        );
+        assert!(wrong.contains(expected), "{text}\n  {wrong}");
     }
     let nameless = Dialect::from_toml("").unwrap_err().to_string();
     assert!(nameless.contains("missing field `name`"), "{nameless}");

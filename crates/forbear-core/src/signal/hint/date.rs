@@ -191,6 +191,7 @@ mod tests {
             "Mon, 29 Feb 2100 00:00:00 GMT",
             "Tue, 31 Nov 2026 00:00:00 GMT",
             "Mon, 00 Nov 2026 00:01:00 GMT",
+            "Mon, 030 Nov 2026 00:01:00 GMT",
             "Mon, 30 Nov 2026 24:00:00 GMT",
             "Mon, 30 Nov 2026 00:60:00 GMT",
             "Mon, 30 Nov 2026 00:01:61 GMT",
