@@ -88,6 +88,7 @@ mod tests {
             "api.example.com",
             "API.Example.COM:443",
             "u:p@api.example.com",
+            "u@elsewhere.example:p@api.example.com",
             "api.example.com.",
             "api.example.com.:443",
         ] {

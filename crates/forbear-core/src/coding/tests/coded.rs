@@ -1,7 +1,9 @@
 //! Bodies that are what their heads say.
 
 use super::super::{Decoder, Progress};
-use super::encode::{CODINGS, REASON, bare_deflate, br, decode, encode, gzip, noise, plain, zlib, zstd};
+use super::encode::{
+    CODINGS, REASON, bare_deflate, br, decode, decoder, encode, gzip, noise, plain, zlib, zstd,
+};
 use crate::dialect::Dialect;
 
 #[test]
@@ -41,6 +43,17 @@ fn no_more_is_decoded_than_the_limit() {
         assert_eq!((progress, decoded.len()), (Progress::Done, Dialect::MAX_BODY), "{codings}");
         assert!(sent.starts_with(&decoded), "{codings}");
     }
+}
+
+#[test]
+fn of_a_body_that_is_not_coded_no_more_is_asked_for_than_the_limit() {
+    assert_eq!(decoder("gzip").left(), 17_408);
+    let mut decoder = decoder("identity");
+    assert_eq!(decoder.left(), Dialect::MAX_BODY);
+    assert_eq!(decoder.push(&noise(Dialect::MAX_BODY - 1)), Progress::More);
+    assert_eq!(decoder.left(), 1);
+    assert_eq!(decoder.push(b"x"), Progress::Done);
+    assert_eq!(decoder.bytes().len(), 16_384);
 }
 
 #[test]

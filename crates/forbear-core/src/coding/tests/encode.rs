@@ -67,7 +67,9 @@ pub(super) fn decode<'a>(codings: &str, pieces: impl IntoIterator<Item = &'a [u8
         progress = decoder.push(piece);
     }
     assert_eq!(progress != Progress::More, decoder.left() == 0);
-    (progress, decoder.into_bytes())
+    let said = decoder.bytes().to_vec();
+    assert_eq!(decoder.into_bytes(), said);
+    (progress, said)
 }
 
 /// What a body that comes in one piece says.

@@ -109,48 +109,88 @@ fn a_bare_deflate_stream_that_starts_with_a_stored_block_is_no_zlib_header() {
     assert_eq!(plain("deflate", &stored), b"abcdef");
 }
 
-/// A metablock of brotli that has `trees` trees of literals and says `letter` (RFC 7932 section 9.2).
-fn metablock(put: &mut impl FnMut(u32, usize), trees: u32, letter: u8) {
-    put(0, 1); // not the last
-    put(0, 2); // its length in four nibbles
-    put(0, 16); // which is one byte
-    put(0, 1); // compressed
-    put(0, 3); // one type of block each for literals, commands and distances
-    put(0, 6); // plain distances
-    put(0, 2); // a context mode
-    // As one bit, how many bits follow, and those.
-    let more = trees.saturating_sub(1);
-    let bits = more.ilog2();
-    put(1 | bits << 1, 4);
-    put(more ^ 1 << bits, bits as usize);
-    put(0, 1); // a context map without runs, of one symbol
-    put(1, 4);
-    put(0, bits.saturating_add(1) as usize);
-    put(0, 1); // not moved to front
-    put(0, 1); // one tree for distances
-    for _ in 0..trees {
-        put(1, 4); // of one symbol
-        put(letter.into(), 8);
+/// Bits, the lowest first.
+#[derive(Default)]
+struct Bits(Vec<u32>);
+
+impl Bits {
+    fn put(&mut self, value: u32, count: usize) {
+        self.0.extend((0..count).map(|at| value >> at & 1));
     }
-    put(1, 4); // one command: a literal
-    put(8, 10);
-    put(1, 4); // one distance
-    put(0, 6);
+
+    /// How many there are of something: as one bit, how many bits follow, and those.
+    fn put_count(&mut self, count: u32) {
+        match count.saturating_sub(1).checked_ilog2() {
+            Some(bits) => {
+                self.put(1 | bits << 1, 4);
+                self.put(count.saturating_sub(1) ^ 1 << bits, bits as usize);
+            }
+            None => self.put(0, 1),
+        }
+    }
+
+    /// A code of one symbol, which takes no bits.
+    fn put_code(&mut self, symbol: u32, bits: usize) {
+        self.put(1, 4);
+        self.put(symbol, bits);
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let byte =
+            |bits: &[u32]| bits.iter().rev().fold(0, |sum, bit| sum << 1 | u8::try_from(*bit).unwrap());
+        self.0.chunks(8).map(byte).collect()
+    }
+}
+
+/// A body of brotli whose metablocks have so many trees of literals (2 to 256) and of commands (1, or 65 to 126), and say one
+/// letter each (RFC 7932 section 9.2).
+fn of_trees(metablocks: &[(u32, u32, u8)]) -> Vec<u8> {
+    let mut bits = Bits::default();
+    bits.put(0, 1); // a window of 64 KiB
+    for (literals, commands, letter) in metablocks {
+        bits.put(0, 1); // not the last
+        bits.put(0, 2); // its length in four nibbles
+        bits.put(0, 16); // which is one byte
+        bits.put(0, 1); // compressed
+        bits.put_count(1); // types of blocks of literals
+        bits.put_count(*commands); // and of commands, a tree for each
+        if *commands > 1 {
+            bits.put_code(0, 7);
+            bits.put_code(0, 5);
+            bits.put(0, 2); // the first is of one command
+        }
+        bits.put_count(1); // and of distances
+        bits.put(0, 6); // plain distances
+        bits.put(0, 2); // a context mode
+        bits.put_count(*literals);
+        bits.put(0, 1); // a context map without runs
+        bits.put_code(0, literals.next_power_of_two().ilog2() as usize);
+        bits.put(0, 1); // not moved to front
+        bits.put_count(1); // trees of distances
+        for _ in 0..*literals {
+            bits.put_code((*letter).into(), 8);
+        }
+        for _ in 0..*commands {
+            bits.put_code(8, 10); // a literal
+        }
+        bits.put_code(0, 6);
+    }
+    bits.put(0b11, 2); // the last, and empty
+    bits.bytes()
 }
 
 #[test]
 fn brotli_has_the_memory_again_that_it_gave_back() {
-    let mut bits = Vec::new();
-    let mut put = |value: u32, count: usize| bits.extend((0..count).map(|at| value >> at & 1));
-    put(0, 1); // a window of 64 KiB
     // Each of these asks for larger tables, in all for more than there is.
-    for (trees, letter) in [(40, b'a'), (60, b'b'), (80, b'c'), (100, b'd')] {
-        metablock(&mut put, trees, letter);
-    }
-    put(0b11, 2); // the last, and empty
-    let coded: Vec<u8> = bits
-        .chunks(8)
-        .map(|byte| byte.iter().rev().fold(0, |sum, bit| sum << 1 | u8::try_from(*bit).unwrap()))
-        .collect();
+    let coded = of_trees(&[(40, 1, b'a'), (60, 1, b'b'), (80, 1, b'c'), (100, 1, b'd')]);
     assert_eq!(decode("br", [coded.as_slice()]), (Progress::Done, b"abcd".to_vec()));
+}
+
+#[test]
+fn what_brotli_has_at_a_time_is_bounded() {
+    for trees in [(100, 1), (2, 100), (100, 65)] {
+        let coded = of_trees(&[(trees.0, trees.1, b'a')]);
+        assert_eq!(decode("br", [coded.as_slice()]), (Progress::Done, b"a".to_vec()), "{trees:?}");
+    }
+    assert_eq!(decode("br", [of_trees(&[(100, 100, b'a')]).as_slice()]).0, Progress::Failed);
 }

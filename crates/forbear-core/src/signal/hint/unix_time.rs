@@ -59,6 +59,8 @@ mod tests {
     fn a_clock_before_the_epoch_is_a_clock() {
         let before = UNIX_EPOCH.checked_sub(Duration::from_micros(1_500)).unwrap();
         assert_eq!(UnixTime::from(before), UnixTime(-2));
+        let day = UNIX_EPOCH.checked_sub(Duration::from_secs(86_400)).unwrap();
+        assert_eq!(UnixTime::from(day), UnixTime(-86_400_000));
         assert_eq!(UnixTime(0).since(before.into()), Duration::from_millis(2));
     }
 }
