@@ -83,7 +83,7 @@ impl StaleLayer {
     }
 
     /// Keeps answers in this store too, so that the next process has them, and what memory has no room for (none). Memory is looked at first. What it does not
-    /// have is read once for all who ask for it, in at most 50 ms; what is stored is written in the background, and no request waits for that.
+    /// have is read once for all who ask for it, in at most 50 ms, or a second behind others that it answers; what is stored is written in the background, and no request waits for that.
     /// A store that fails, or does not answer, is asked less and less often, and what is in memory is served on.
     ///
     /// What a vendor marks `no-store` is kept in memory alone, whatever the policy says.

@@ -62,15 +62,12 @@ impl Shared {
         self.store.put(self.keys.of(asked), &self.keys, whose.name.as_ref(), entry);
     }
 
-    /// What the store behind memory has for this request, at most 50 ms later, or when the caller's budget ends.
+    /// What the store behind memory has for this request, or nothing once the caller has waited long enough for it.
     pub(super) async fn read(&self, key: Key, asked: &Parts, whose: &Whose) -> Option<Arc<Entry>> {
         let caching = self.caching(&whose.policy);
         let reading = Reading { key, asked, caching, now: self.wall(), counts: &whose.counts };
-        let found = self.store.read(reading, self.keys);
-        let found = match effective(&asked.extensions).deadline() {
-            Some(deadline) => tokio::time::timeout_at(clock::to_instant(deadline), found).await.ok()?,
-            None => found.await,
-        };
+        let budget = effective(&asked.extensions).deadline().map(|deadline| deadline.since(clock::now()));
+        let found = self.store.read(reading, self.keys, budget).await;
         let found = found.iter().find(|entry| entry.matches(&asked.uri, &asked.headers)).cloned();
         // Whatever came meanwhile is newer.
         self.find(key, &asked.uri, &asked.headers).or(found)

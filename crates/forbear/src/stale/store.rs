@@ -1,7 +1,7 @@
 //! What is stored: in memory, and behind that in a store that keeps it.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use forbear_core::stale::StaleCounts;
 use forbear_core::store::{PurgeResponses, StoreError};
@@ -76,11 +76,16 @@ impl Store {
         self.durable.as_ref().is_some_and(|durable| durable.may_have(key))
     }
 
-    /// Reads what the store has under a key into memory, once for all who ask for it now. It ends within 50 ms, whatever the store does, and is
-    /// empty where that failed.
-    pub(super) async fn read(self: &Arc<Self>, reading: Reading<'_>, keys: Keys) -> Found {
+    /// Reads what the store has under a key into memory, once for all who ask for it now. It ends within 50 ms where the store does not
+    /// answer, within a second and half of the `budget` while it answers others, and is empty where that failed.
+    pub(super) async fn read(
+        self: &Arc<Self>,
+        reading: Reading<'_>,
+        keys: Keys,
+        budget: Option<Duration>,
+    ) -> Found {
         let Some(durable) = &self.durable else { return Found::default() };
-        durable.read(self, reading, keys).await
+        durable.read(self, reading, keys, budget).await
     }
 
     /// Takes over what was read, where nobody knows better.

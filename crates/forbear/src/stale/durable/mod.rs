@@ -32,8 +32,8 @@ const KNOWN: Duration = Duration::from_secs(60);
 /// A purge that takes longer is given up, and may be asked for again: until it ends the store is not read.
 const PURGE: Duration = Duration::from_secs(60);
 
-/// So many looks are made at once.
-const LOOKS: usize = 64;
+/// So many looks are made at once: a store that makes one after the other is to have time for all of them.
+const LOOKS: usize = 16;
 
 /// A store behind memory.
 #[derive(Debug)]

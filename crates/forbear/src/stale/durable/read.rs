@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::queue::Change;
 use super::{Durable, bounded};
+use crate::clock;
 use crate::stale::entry::Entry;
 use crate::stale::headers::is_so_long;
 use crate::stale::key::{Key, Keys};
@@ -19,8 +20,11 @@ use crate::stale::memory::add;
 use crate::stale::policy::Caching;
 use crate::stale::store::{Reading, Store};
 
-/// Nobody waits longer for a store.
+/// No store is waited for longer.
 const LONGEST: Duration = Duration::from_millis(50);
+
+/// So long a look waits behind others, while the store answers those: a crowd that comes for what it has, each for something else, asks no vendor.
+const IN_LINE: Duration = Duration::from_secs(1);
 
 /// What there is under a key, the newest first.
 pub(in crate::stale) type Found = Arc<[Arc<Entry>]>;
@@ -39,8 +43,7 @@ impl Underway {
     }
 }
 
-/// A look, in a task of its own: it ends whoever leaves. So many go to the store at once: a crowd that comes for what it has, each for something
-/// else, must not look like a store that does not answer.
+/// A look, in a task of its own: it ends whoever leaves. So many go to the store at once: a crowd must not look like a store that does not answer.
 struct Look {
     durable: Arc<Durable>,
     into: Arc<Store>,
@@ -60,9 +63,12 @@ impl Durable {
         into: &Arc<Store>,
         reading: Reading<'_>,
         keys: Keys,
+        budget: Option<Duration>,
     ) -> Found {
         let mut told = self.look(into, &reading, keys);
-        let found = tokio::time::timeout(LONGEST, told.wait_for(Option::is_some)).await;
+        // At most half of a budget, so that there is time for an attempt; a look that nobody stands before is worth it.
+        let most = budget.map_or(IN_LINE, |budget| (budget / 2).max(LONGEST).min(budget).min(IN_LINE));
+        let found = tokio::time::timeout(most, told.wait_for(Option::is_some)).await;
         found.ok().and_then(Result::ok).and_then(|found| found.clone()).unwrap_or_default()
     }
 
@@ -133,9 +139,12 @@ fn has_its_length(row: &StoredResponse) -> bool {
 
 impl Look {
     async fn run(self) {
-        let found = match tokio::time::timeout(LONGEST, self.durable.looks.acquire()).await {
-            Ok(_place) => self.durable.find(self.key, self.now).await,
-            Err(_) => Err(StoreError::new(StoreFault::TimedOut, "find responses")),
+        let found = match tokio::time::timeout(IN_LINE, self.durable.looks.acquire()).await {
+            // Of those before some may have met a fault.
+            Ok(_place) if !self.durable.reads.rests(clock::now()) => {
+                self.durable.find(self.key, self.now).await
+            }
+            _ => Err(StoreError::new(StoreFault::TimedOut, "find responses")),
         };
         let failed = found.is_err();
         let Change { removed, puts } = self.pending.clone().unwrap_or_default();
