@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_map_that_is_gone_frees_its_place() {
-        let last = (0..1000).map(|_| Deadlines::new(1).id()).next_back().unwrap();
-        assert!(last.0.place < 500, "{last:?}");
+        let places = (0..1000).map(|_| Deadlines::new(1).id().0.place);
+        assert!(places.max().unwrap() < 500);
     }
 }

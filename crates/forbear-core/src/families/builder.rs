@@ -144,6 +144,10 @@ mod tests {
         assert!(problem([Family::new("a"), Family::new("a")]).contains("twice"));
         let twice = problem([Family::new("a").host("x.example").host("X.example")]);
         assert!(twice.contains("names host \"x.example\" twice"), "{twice}");
+        let host =
+            |last: usize| [&"a".repeat(63); 3].map(|label| format!("{label}.")).concat() + &"b".repeat(last);
+        assert!(Families::builder().family(Family::new("a").host(host(63))).build().is_ok());
+        assert!(problem([Family::new("a").host(host(64))]).contains("longer than a host can be"));
         assert!(problem([Family::new("a").host("https://x.example")]).contains("scheme"));
         assert!(problem([Family::new("a").host("x.example/v1")]).contains("path"));
         assert!(problem([Family::new("a").host("x.example:http")]).contains("host \"x.example:http\""));

@@ -128,6 +128,7 @@ fn an_attempt_needs_the_limits_of_its_partition_and_of_its_family() {
     for key in ["a", "a", "b"] {
         drop((goes(&part(key), &ENTRY, at(0)), goes(family, &ENTRY, at(0))));
     }
+    assert_eq!(family.totals().refused(), 0);
     assert_eq!(refused(&part("a"), &ENTRY.no_queue(), at(1)).cause, PacingCause::NoQueue);
     assert_eq!((family.totals().refused(), family.view(at(1)).totals.refused()), (1, 1));
     let mut booking = goes(&part("b"), &ENTRY, at(1));
@@ -153,6 +154,8 @@ fn another_span_counts_what_was_sent_before() {
     for now in [0, 10_000, 20_000] {
         drop(goes(pacer, &ENTRY, at(now)));
     }
+    // The shorter span knows nothing of them any more.
+    let _ = pacer.view(at(24_000));
     gate.pace(Some(&Pacing::new().at_most(3, millis_of(30_000))));
     let refusal = refused(pacer, &ENTRY.no_queue(), at(25_000));
     assert_eq!(refusal.retry_at.map(Monotonic::as_nanos), Some(30_000_000_001));

@@ -157,7 +157,7 @@ async fn the_bucket_of_whom_a_client_was_redirected_to_is_not_the_routes() {
 #[tokio::test(start_paused = true)]
 async fn the_limit_of_a_route_elsewhere_is_the_whole_familys() {
     let by_route = Dialect::from_toml(
-        "name = \"vendor\"\nbucket = { header = \"x-bucket\" }\n[[rule]]\nstatus = 429\nscope = \"route\"\n",
+        "name = \"vendor\"\nbucket = { header = \"x-bucket\" }\n[[rule]]\nstatus = 429\nof = \"route\"\n",
     );
     let dialect = by_route.unwrap();
     let family = |name: &str| Family::new(name).host(format!("{name}.test")).dialect(dialect.clone());

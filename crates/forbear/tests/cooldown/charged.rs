@@ -103,16 +103,33 @@ async fn a_probe_that_is_redirected_within_its_family_is_answered() {
     assert_eq!(phase(&families, "a"), "recovering");
 }
 
+/// A vendor that always answers like this, whoever is asked.
+fn answers(
+    age: Option<u32>,
+) -> impl Service<Request<Sent>, Response = Response<Sent>, Error = Infallible, Future: Send> + Clone {
+    tower::service_fn(move |_| {
+        let answer = Response::builder().status(429).header("retry-after", 50);
+        let answer = age.into_iter().fold(answer, |answer, age| answer.header("age", age));
+        std::future::ready(Ok(answer.body(Sent::default()).unwrap()))
+    })
+}
+
 /// A `Host` field says nothing where the URL has a host.
 #[tokio::test(start_paused = true)]
 async fn the_host_of_a_url_is_asked_before_the_field() {
     let families = two();
-    let service = service(&families, redirected([(429, "http://cdn.test/x")]));
     let mut request = get("http://cdn.test/x");
     request.headers_mut().insert("host", http::HeaderValue::from_static("www.test"));
-    let _ = service.oneshot(request).await.unwrap();
-    assert_eq!(
-        (phase(&families, "cdn.test").as_str(), phase(&families, "www.test").as_str()),
-        ("cooling", "none")
-    );
+    let _ = service(&families, answers(None)).oneshot(request).await.unwrap();
+    let phases = ["cdn.test", "www.test"].map(|host| phase(&families, host));
+    assert_eq!(phases, ["cooling", "none"]);
+}
+
+/// It was a cache's, and is no news: nothing is made for a host that has no family.
+#[tokio::test(start_paused = true)]
+async fn an_answer_out_of_a_cache_makes_no_family() {
+    let families = two();
+    let answer = service(&families, answers(Some(30))).oneshot(get("http://cdn.test/x")).await.unwrap();
+    assert!(answer.extensions().get::<Signal>().is_some());
+    assert_eq!(phase(&families, "cdn.test"), "none");
 }

@@ -254,3 +254,28 @@ async fn its_refusals_are_counted_for_the_family() {
         assert_eq!(families.health().family(name).unwrap().refusals, 5);
     }
 }
+
+/// Two copies of one logical request, as hedging makes them: what the first recorded is not moved by the second.
+#[tokio::test(start_paused = true)]
+async fn copies_of_one_logical_request_record_once() {
+    let layer = RetryAfterLayer::new();
+    let hedged = layer.layer(Client::new([limited(429, 10), limited(429, 30), answer(200)]));
+    let hedge = tower::service_fn(move |_: http::Request<Sent>| {
+        let [mut one, mut other] = [hedged.clone(), hedged.clone()];
+        async move {
+            let url = "http://vendor.test/a";
+            let both = (
+                called(&mut one, with(get(url), NoWait)).await,
+                called(&mut other, with(get(url), NoWait)).await,
+            );
+            let (one, other) = tokio::join!(both.0, both.1);
+            assert_eq!((one?.status().as_u16(), other?.status().as_u16()), (429, 429));
+            Ok::<_, forbear::Error>(Response::new(Full::<bytes::Bytes>::default()))
+        }
+    });
+    let service = forbear::BudgetLayer::new(60 * SECOND).layer(hedge);
+    let _ = service.oneshot(get("http://vendor.test/a")).await.unwrap();
+    let later =
+        layer.layer(Client::new([answer(200)])).oneshot(with(get("http://vendor.test/a"), NoWait)).await;
+    assert_eq!(refusal(later).unwrap().retry_in(), Some(10 * SECOND));
+}

@@ -19,7 +19,7 @@ fn told(dialect: &Dialect, lines: &[(&'static str, &'static str)]) -> (Option<u6
 #[test]
 fn who_knows_the_fingerprint_of_an_answer_knows_its_bucket() {
     let dialect = toml(
-        r#"bucket = [{ header = "x-bucket", prefix = "b:" }, { header = "x-kind", json = "/of", prefix = "k:" }]"#,
+        r#"bucket = [{ header = "x-bucket", prefix = "b:" }, { header = "x-kind", json = "/of", prefix = "k:" }, { header = "x-last" }]"#,
     );
     let mut fingerprints = HashSet::new();
     for (lines, name) in [
@@ -27,6 +27,7 @@ fn who_knows_the_fingerprint_of_an_answer_knows_its_bucket() {
         (&[("x-bucket", "2"), ("x-kind", "2")], "b:2"),
         (&[("x-kind", "{\"of\":1}")], "k:1"),
         (&[("x-bucket", "{\"of\":1}")], "b:{\"of\":1}"),
+        (&[("x-last", "{\"of\":1}")], "{\"of\":1}"),
     ] {
         let (fingerprint, bucket) = told(&dialect, lines);
         assert_eq!(bucket.as_deref(), Some(name));

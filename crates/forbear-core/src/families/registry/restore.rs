@@ -44,7 +44,6 @@ impl Families {
             return Restored::Over;
         }
         let gate = match &entry.key.part {
-            _ if !own => family,
             None => family,
             Some(_) if entry.says_nothing() => return Restored::Over,
             Some(part) => family.partition_named(part.of, clean(&part.label, LABEL).trim_end(), now),
@@ -71,9 +70,7 @@ impl Families {
         if !entry.key.automatic {
             return Some((Arc::clone(&self.named(name)?.gate), true));
         }
-        if let Some(known) =
-            self.0.automatic.existing(name).filter(|known| *known.gate.name() == entry.key.family)
-        {
+        if let Some(known) = self.0.automatic.existing(name) {
             return Some((Arc::clone(&known.gate), true));
         }
         if !is_normal(name) || name.is_empty() {

@@ -4,8 +4,10 @@ use http::StatusCode;
 
 use super::*;
 use crate::families::Unknown;
-use crate::gate::{GateSettings, Operator, Outcome, Phase};
+use crate::gate::{GateSettings, Operator, Outcome, Phase, Transition};
+use crate::partition::Partition;
 use crate::signal::{Class, Signal};
+use crate::store::{CooldownEntry, CooldownKey, Part, Pause};
 
 fn name(families: &Families, uri: &str) -> String {
     let uri: Uri = uri.parse().unwrap();
@@ -253,6 +255,7 @@ fn a_host_brings_its_cool_down_along_to_a_suffix_a_port_and_a_route() {
         (Family::new("v").host_suffix("v.test"), "http://api.v.test:8080/a", 1),
         // The rest of the host is nobody's still.
         (Family::new("v").route("api.v.test", "/a"), "http://api.v.test/a", 2),
+        (Family::new("v").route("api.v.test", "/a"), "http://api.v.test:8080/a", 2),
         (Family::new("v").route("api.v.test", "/a").host("api.v.test"), "http://api.v.test/a", 1),
     ];
     for (family, uri, left) in cases {
@@ -361,11 +364,61 @@ fn hosts_that_find_no_room_are_counted() {
 
 #[test]
 fn families_that_are_gone_free_their_place() {
-    let last = (0..1000).map(|_| Families::builder().build().unwrap().id()).next_back().unwrap();
-    assert!(last.0.place < 500, "{last:?}");
+    let places = (0..1000).map(|_| Families::builder().build().unwrap().id().0.place);
+    assert!(places.max().unwrap() < 500);
 }
 
 #[test]
 fn a_name_reads_as_it_was_given() {
     assert_eq!(FamilyName::from_static("quotes").to_string(), "quotes");
+}
+
+fn stored(family: &str, part: Option<&str>, remaining: u64) -> CooldownEntry {
+    let part = part.map(|name| Part { of: Partition::of(name), label: name.into() });
+    let key = CooldownKey { family: family.into(), automatic: !family.starts_with("named "), part };
+    let transition = Transition {
+        epoch: 0,
+        generation: 1,
+        level: 0,
+        length: Duration::from_secs(60),
+        remaining: Duration::from_secs(remaining),
+        pace: None,
+        struck: None,
+        by: None,
+        open: false,
+        quiet: Duration::ZERO,
+    };
+    CooldownEntry { key, transition, pause: Pause::AsBefore }
+}
+
+/// What a store knew of a host is taken up where hosts have families of their own, and nothing is made for what says nothing.
+#[test]
+fn a_stored_host_is_a_family_where_hosts_are() {
+    let restored = |unknown: Unknown, host: &str, remaining: u64| {
+        let families = Families::builder().unknown(unknown).build().unwrap();
+        let restored = families.restore(&stored(host, None, remaining), at(1));
+        (matches!(restored, Restored::Taken { .. }), families.members().len())
+    };
+    assert_eq!(restored(Unknown::PerHost, "h.test", 30), (true, 1));
+    for (unknown, host, remaining) in [
+        (Unknown::PerHost, "h.test", 0),
+        (Unknown::Refuse, "h.test", 30),
+        (Unknown::PassThrough, "h.test", 30),
+        // No request has such a host.
+        (Unknown::PerHost, "H.test", 30),
+        (Unknown::PerHost, "", 30),
+    ] {
+        assert_eq!(restored(unknown, host, remaining), (false, 0), "{host:?} {remaining}");
+    }
+}
+
+#[test]
+fn a_stored_part_that_says_nothing_makes_none() {
+    let families = Families::builder().family(Family::new("named a").host("a.test")).build().unwrap();
+    strike(&families, "http://a.test");
+    let parts = || families.named("named a").unwrap().gate.has_partitions();
+    let over = families.restore(&stored("named a", Some("key"), 0), at(1));
+    assert!(matches!(over, Restored::Over) && !parts());
+    let taken = families.restore(&stored("named a", Some("key"), 30), at(1));
+    assert!(matches!(taken, Restored::Taken { .. }) && parts());
 }
