@@ -137,8 +137,5 @@ fn whole(uri: &Uri, host: Option<&str>) -> Uri {
         parts.scheme = Some(Scheme::HTTPS);
         Uri::from_parts(parts).ok()
     };
-    match host {
-        Some(host) if uri.authority().is_none() => whole(host).unwrap_or_else(|| uri.clone()),
-        _ => uri.clone(),
-    }
+    host.and_then(whole).unwrap_or_else(|| uri.clone())
 }

@@ -29,10 +29,12 @@ async fn one_credential_is_throttled_and_the_other_is_untouched() {
     let told = service.clone().oneshot(with(by("Bearer one", URL), NoWait)).await.unwrap();
     let signal = told.extensions().get::<Signal>().unwrap();
     assert_eq!((signal.family(), signal.partition().map(str::len)), (Some("vendor"), Some(8)));
-    // Also on the very URL.
+    // Also on the very URL, and at once.
+    let start = Instant::now();
     for _ in 0..20 {
         assert_eq!(service.clone().oneshot(by("Bearer two", URL)).await.unwrap().status(), 200);
     }
+    assert!(start.elapsed().is_zero(), "{:?}", start.elapsed());
     let cooling =
         refusal(service.clone().oneshot(with(by("Bearer one", "http://vendor.test/b"), NoWait)).await)
             .unwrap();
@@ -48,6 +50,20 @@ async fn one_credential_is_throttled_and_the_other_is_untouched() {
     let waited = service.oneshot(by("Bearer one", "http://vendor.test/b")).await.unwrap();
     assert_eq!(waited.status(), 200);
     assert!((30 * SECOND..32 * SECOND).contains(&start.elapsed()), "{:?}", start.elapsed());
+}
+
+/// What is recorded for the URL is that credential's too, which the family alone reads.
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_another_credential_on_its_url() {
+    let families = families();
+    let service = stack(&families).budget(60 * SECOND).layer(Client::new([limited(429, 30), answer(200)]));
+    let one = tokio::spawn(service.clone().oneshot(by("Bearer one", URL)));
+    sleep(SECOND).await;
+    let start = Instant::now();
+    assert_eq!(service.oneshot(by("Bearer two", URL)).await.unwrap().status(), 200);
+    assert!(start.elapsed().is_zero(), "{:?}", start.elapsed());
+    assert_eq!(one.await.unwrap().unwrap().status(), 200);
+    assert!(start.elapsed() >= 29 * SECOND, "{:?}", start.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use tower::retry::{Policy, RetryLayer};
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
 
-use crate::common::{Client, SECOND, Sent, answer, get, limited, with};
+use crate::common::{Client, MS, SECOND, Sent, answer, get, limited, with};
 use crate::{URL, crowd, families, gated, paced, refused};
 
 /// One token to begin with, and a tenth of one for each good answer.
@@ -201,4 +201,16 @@ async fn a_concurrency_signal_lowers_what_may_be_in_flight() {
     assert_eq!(health.family("vendor").unwrap().phase.to_string(), "open");
     let limit = health.family("vendor").unwrap().pacing.as_ref().unwrap().in_flight_limit.unwrap();
     assert!((4..8).contains(&limit), "{limit}");
+}
+
+/// A wait before the first attempt, for what another was told, costs no token.
+#[tokio::test(start_paused = true)]
+async fn a_first_attempt_after_a_wait_is_no_further_one() {
+    let families = families(Pacing::new().gap(MS).retry_quota(RetryQuota::new(1)));
+    let client = Client::new([limited(429, 5), answer(200)]);
+    let service = forbear::stack(&families).budget(60 * SECOND).layer(client.clone());
+    let told = service.clone().oneshot(with(get(URL), forbear::NoWait)).await.unwrap();
+    assert_eq!((told.status().as_u16(), paced(&families).retries_left), (429, Some(1)));
+    assert_eq!(service.oneshot(get(URL)).await.unwrap().status(), 200);
+    assert_eq!((client.sent(), paced(&families).retries_left), (2, Some(1)));
 }

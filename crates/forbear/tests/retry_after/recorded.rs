@@ -279,3 +279,14 @@ async fn copies_of_one_logical_request_record_once() {
         layer.layer(Client::new([answer(200)])).oneshot(with(get("http://vendor.test/a"), NoWait)).await;
     assert_eq!(refusal(later).unwrap().retry_in(), Some(10 * SECOND));
 }
+
+/// Who counts attempts itself sends again itself: both together would multiply.
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_declares_its_attempts_is_told_at_once() {
+    let client = Client::new([limited(429, 1), answer(200)]);
+    let mut request = get("http://vendor.test/a");
+    request.headers_mut().insert("amz-sdk-request", http::HeaderValue::from_static("attempt=1; max=3"));
+    let start = Instant::now();
+    let told = RetryAfterLayer::new().layer(client.clone()).oneshot(request).await.unwrap();
+    assert_eq!((told.status().as_u16(), start.elapsed().is_zero(), client.sent()), (429, true, 1));
+}
