@@ -8,10 +8,10 @@ use tokio::time::Instant;
 use crate::vendor::{answer, ok};
 use crate::*;
 
-type Service<C> = StaleService<Stacked<C>>;
+pub(crate) type Service<C> = StaleService<Stacked<C>>;
 
 /// A vendor whose requests have gone through the whole stack, and whose family is paced so.
-fn stacked(
+pub(crate) fn stacked(
     vendor: &Vendor,
     pacing: Option<Pacing>,
     policy: StalePolicy,
@@ -35,7 +35,7 @@ fn stacked(
     let client = tower::service_fn(move |request: Request<forbear::Replay<Body>>| {
         vendor.clone().oneshot(request.map(vendor::boxed))
     });
-    forbear::stack(&families).budget(60 * SECOND).stale(layer()).service(client)
+    forbear::stack(&families).budget(30 * SECOND).stale(layer()).service(client)
 }
 
 async fn told<S, RB>(service: &S, request: Request<Body>) -> (Result<Served, Error>, Duration)
