@@ -163,9 +163,24 @@ mod tests {
             let compiled = Compiled::compile(preset.name(), preset.toml());
             assert_eq!(compiled.map(|compiled| compiled.words.name), Ok(preset.name().to_owned()));
             assert_eq!(preset.dialect().name(), preset.name());
-            assert_ne!(preset.sources().count(), 0, "{}", preset.name());
             assert_eq!(preset.published().len(), preset.compiled.words.published.len(), "{}", preset.name());
         }
         assert!(NAMES.is_sorted());
+    }
+
+    #[test]
+    fn a_preset_says_whose_it_is_and_where_that_was_read() {
+        let (mut hosts, mut suffixes) = (0, 0);
+        for preset in all() {
+            let written = |values: Vec<&str>| {
+                let is_written = |value: &&str| preset.toml().contains(&format!("\"{value}\""));
+                assert!(values.iter().all(is_written), "{}: {values:?}", preset.name());
+                values.len()
+            };
+            hosts += written(preset.hosts().collect());
+            suffixes += written(preset.host_suffixes().collect());
+            assert_ne!(written(preset.sources().collect()), 0, "{}", preset.name());
+        }
+        assert!(hosts > 20 && suffixes > 3, "{hosts} {suffixes}");
     }
 }

@@ -214,6 +214,16 @@ mod tests {
     }
 
     #[test]
+    fn no_cool_down_is_longer_than_a_year() {
+        let year = 366 * 24 * 60 * MINUTE;
+        for (length, kept) in [(year, year), (year + MINUTE, year)] {
+            let mut record = CooldownRecord::new(&entry(length, length), at(0));
+            assert_eq!(record.mend(at(0)), length != kept);
+            assert_eq!((record.length, left(&record, at(0))), (kept, kept));
+        }
+    }
+
+    #[test]
     fn a_deadline_further_away_than_the_cooldown_is_long_is_brought_back() {
         let mut record = CooldownRecord::new(&entry(60 * MINUTE, 20 * MINUTE), at(600));
         record.until = at(60_000);
