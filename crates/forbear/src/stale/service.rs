@@ -53,7 +53,8 @@ impl<S> StaleService<S> {
     }
 
     /// Returns once all answers that were stored until now are in the [store](super::StaleLayer::store) too; at once where there is none. Without this
-    /// what was stored last may be lost to it when the process ends, and is asked for anew.
+    /// what was stored last may be lost to it when the process ends, and is asked for anew. Answers that came faster than the store keeps them, beyond the
+    /// 8 MiB that wait for it, are in memory alone and are not waited for; one event tells of that.
     ///
     /// # Errors
     /// Where it could not be written; it is tried now, and else less and less often.
