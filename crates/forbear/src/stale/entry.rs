@@ -6,14 +6,14 @@ use bytes::Bytes;
 use forbear_core::stale::{StaleCounts, Stored};
 use forbear_core::store::StoredResponse;
 use forbear_core::time::Monotonic;
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, ETAG, HOST, PRAGMA, SET_COOKIE, VARY};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, HOST, PRAGMA, SET_COOKIE, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, response};
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 
 use super::directives::{Directives, insists, members};
 use super::fields::{Fields, packed, weight};
-use super::headers::{Told, date, is_so_long, judged, tame_age, without_hops};
+use super::headers::{Told, is_so_long, judged, tame_age, without_hops};
 use super::key::{Key, Keys, host_of};
 use super::policy::Caching;
 use crate::clock;
@@ -129,6 +129,10 @@ impl Entry {
 
     pub(super) fn status(&self) -> StatusCode {
         self.status
+    }
+
+    pub(super) fn field(&self, name: HeaderName) -> Option<&HeaderValue> {
+        self.headers.get(name)
     }
 
     /// Its fields as they came.
@@ -323,37 +327,6 @@ impl Entry {
         self.directives
     }
 
-    /// Adds what asks the vendor whether it still holds; false where there is nothing to ask by.
-    pub(super) fn ask_to_confirm(&self, headers: &mut HeaderMap) -> bool {
-        use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
-        let pairs = [(ETAG, IF_NONE_MATCH), (LAST_MODIFIED, IF_MODIFIED_SINCE)];
-        let mut asks = false;
-        for (has, asked) in pairs {
-            if let Some(value) = self.headers.get(has) {
-                headers.insert(asked, value.clone());
-                asks = true;
-            }
-        }
-        asks
-    }
-
-    /// Whether a caller that has this entity tag, one of these, or what was so at this time, has it already; RFC 9110 sections 13.1.2
-    /// (compared weakly) and 13.1.3.
-    pub(super) fn is_known_by(&self, headers: &HeaderMap) -> bool {
-        use http::header::{DATE, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
-        if headers.contains_key(IF_NONE_MATCH) {
-            let Some(tag) = self.headers.get(ETAG) else { return false };
-            let lists = headers.get_all(IF_NONE_MATCH).iter();
-            return lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b',')).any(|known| {
-                let known = known.trim_ascii();
-                known == b"*" || strip(known) == weakly(tag)
-            });
-        }
-        let Some(since) = headers.get(IF_MODIFIED_SINCE).and_then(date) else { return false };
-        let modified = self.headers.get(LAST_MODIFIED).or_else(|| self.headers.get(DATE)).and_then(date);
-        modified.is_some_and(|modified| modified <= since)
-    }
-
     /// Its head and body, as they are served with what is told of it.
     pub(super) fn serve(&self, now: SystemTime, told: Told) -> (response::Parts, Bytes) {
         let headers = self.headers.served(self.age(now).as_secs(), told.value());
@@ -463,14 +436,6 @@ fn without_directives(headers: &HeaderMap) -> HeaderMap {
     judged
 }
 
-pub(super) fn weakly(tag: &HeaderValue) -> &[u8] {
-    strip(tag.as_bytes())
-}
-
-fn strip(tag: &[u8]) -> &[u8] {
-    tag.strip_prefix(b"W/").unwrap_or(tag)
-}
-
 /// A GET.
 fn parts(uri: &Uri, headers: HeaderMap) -> Parts {
     let mut parts = http::Request::new(()).into_parts().0;
@@ -484,13 +449,6 @@ fn response(status: StatusCode, headers: HeaderMap) -> response::Parts {
     parts.status = status;
     parts.headers = headers;
     parts
-}
-
-/// A `304` for a caller that has it already, RFC 9110 section 15.4.5.
-pub(super) fn not_modified(mut head: response::Parts) -> response::Parts {
-    head.status = StatusCode::NOT_MODIFIED;
-    head.headers.remove(CONTENT_LENGTH);
-    head
 }
 
 #[cfg(test)]

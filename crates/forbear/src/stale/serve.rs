@@ -7,7 +7,8 @@ use http::Response;
 use http::request::Parts;
 
 use super::body::StaleBody;
-use super::entry::{Entry, not_modified};
+use super::confirm::not_modified;
+use super::entry::Entry;
 use super::headers::{Told, tell};
 use super::shared::Shared;
 

@@ -1,9 +1,11 @@
 mod body;
 mod bucket;
+mod events;
 mod head;
 mod hostile;
 mod places;
 mod readers;
+mod refused;
 mod strict;
 mod wanted;
 mod words;

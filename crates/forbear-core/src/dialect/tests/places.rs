@@ -1,6 +1,6 @@
 //! Where a word may stand, and which of several counts.
 
-use super::words::{read, signal, toml};
+use super::words::{millis, read, signal, toml};
 use crate::dialect::Dialect;
 
 #[test]
@@ -241,4 +241,56 @@ fn what_has_an_empty_name_has_none() {
     };
     assert_eq!(names(&[("x-left", "1, 2"), ("x-policy", "calls, ")]), [Some("calls".to_owned()), None]);
     assert_eq!(names(&[("x-left", ";1, a;2")]), [None, Some("a".to_owned())]);
+}
+
+#[test]
+fn a_place_is_cut_to_what_counts() {
+    let dialect = toml(
+        r##"
+        reason = { json = "/type", up-to = ":", last-of = "#" }
+        scope = { header = "x-account", prefix = "account:", lower-case = true }
+        delay = [{ json = "/text", after = "retry in ", unit = "phrase" }]
+        "##,
+    );
+    let body = r##"{"type":"com.acme#Slow:http://acme","text":"Too fast, Retry in 2 minutes or so."}"##;
+    let read = signal(&dialect, 429, &[("x-account", "A-17")], body);
+    assert_eq!(
+        (read.reason.as_str(), read.limit.as_deref(), millis(&read)),
+        ("Slow", Some("account:a-17"), Some(120_000))
+    );
+    let bare = signal(&dialect, 429, &[], r#"{"type":"Slow","text":"Too fast"}"#);
+    assert_eq!((bare.reason.as_str(), bare.limit.as_deref(), millis(&bare)), ("Slow", None, None));
+}
+
+#[test]
+fn xml_is_read_by_the_end_of_a_path() {
+    let dialect = toml(
+        r#"
+        reason = { xml = "Error/Code" }
+        delay = [{ xml = "Error/Wait", unit = "seconds" }]
+        "#,
+    );
+    let reason = |body: &str| {
+        let signal = signal(&dialect, 429, &[], body);
+        (signal.reason.to_string(), millis(&signal))
+    };
+    let slow = |wait| ("Slow".to_owned(), wait);
+    assert_eq!(reason("<Error><Code>Slow</Code><Wait>7</Wait></Error>"), slow(Some(7_000)));
+    assert_eq!(
+        reason(
+            "<?xml version=\"1.0\"?>\n<a:R xmlns:a=\"u\"><a:Error><a:Code><![CDATA[Slow]]></a:Code></a:Error></a:R>"
+        ),
+        slow(None)
+    );
+    assert_eq!(reason("<R><Error><Code>Slow</Code><Wait>7"), slow(None), "cut off");
+    for body in [
+        "<Code>Slow</Code>",
+        "<Error><Detail><Code>Slow</Code></Detail></Error>",
+        "<Error><Code>Slow",
+        "Error/Code Slow",
+        "<<<>>>",
+        "<Error></Other><Code>x</Code></Error>",
+    ] {
+        assert_eq!(reason(body), ("status-429".to_owned(), None), "{body}");
+    }
 }

@@ -1,4 +1,4 @@
-//! What a dialect of one's own can say, and what is refused.
+//! What a dialect of one's own can say.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use crate::dialect::{Dialect, Reading};
 use crate::presets;
 use crate::signal::{Class, Delay, Scope, Signal};
 
-fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+pub(super) fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
     lines
         .iter()
         .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
@@ -40,7 +40,7 @@ pub(super) fn toml(text: &str) -> Dialect {
     Dialect::from_toml(&format!("name = \"acme\"\n{text}")).unwrap()
 }
 
-fn millis(signal: &Signal) -> Option<u128> {
+pub(super) fn millis(signal: &Signal) -> Option<u128> {
     signal.delay.map(|delay| delay.duration.as_millis())
 }
 
@@ -309,58 +309,6 @@ fn the_first_rule_whose_conditions_hold_decides() {
 }
 
 #[test]
-fn a_place_is_cut_to_what_counts() {
-    let dialect = toml(
-        r##"
-        reason = { json = "/type", up-to = ":", last-of = "#" }
-        scope = { header = "x-account", prefix = "account:", lower-case = true }
-        delay = [{ json = "/text", after = "retry in ", unit = "phrase" }]
-        "##,
-    );
-    let body = r##"{"type":"com.acme#Slow:http://acme","text":"Too fast, Retry in 2 minutes or so."}"##;
-    let read = signal(&dialect, 429, &[("x-account", "A-17")], body);
-    assert_eq!(
-        (read.reason.as_str(), read.limit.as_deref(), millis(&read)),
-        ("Slow", Some("account:a-17"), Some(120_000))
-    );
-    let bare = signal(&dialect, 429, &[], r#"{"type":"Slow","text":"Too fast"}"#);
-    assert_eq!((bare.reason.as_str(), bare.limit.as_deref(), millis(&bare)), ("Slow", None, None));
-}
-
-#[test]
-fn xml_is_read_by_the_end_of_a_path() {
-    let dialect = toml(
-        r#"
-        reason = { xml = "Error/Code" }
-        delay = [{ xml = "Error/Wait", unit = "seconds" }]
-        "#,
-    );
-    let reason = |body: &str| {
-        let signal = signal(&dialect, 429, &[], body);
-        (signal.reason.to_string(), millis(&signal))
-    };
-    let slow = |wait| ("Slow".to_owned(), wait);
-    assert_eq!(reason("<Error><Code>Slow</Code><Wait>7</Wait></Error>"), slow(Some(7_000)));
-    assert_eq!(
-        reason(
-            "<?xml version=\"1.0\"?>\n<a:R xmlns:a=\"u\"><a:Error><a:Code><![CDATA[Slow]]></a:Code></a:Error></a:R>"
-        ),
-        slow(None)
-    );
-    assert_eq!(reason("<R><Error><Code>Slow</Code><Wait>7"), slow(None), "cut off");
-    for body in [
-        "<Code>Slow</Code>",
-        "<Error><Detail><Code>Slow</Code></Detail></Error>",
-        "<Error><Code>Slow",
-        "Error/Code Slow",
-        "<<<>>>",
-        "<Error></Other><Code>x</Code></Error>",
-    ] {
-        assert_eq!(reason(body), ("status-429".to_owned(), None), "{body}");
-    }
-}
-
-#[test]
 fn every_dimension_of_a_pattern_is_read_and_the_longest_exhausted_reset_counts() {
     let dialect = toml(
         r#"
@@ -420,50 +368,6 @@ fn policies_tell_their_limit_and_window() {
 }
 
 #[test]
-fn a_stream_of_events_is_looked_into_where_one_asks() {
-    let event = "event: error\r\ndata: {\"type\":\"error\",\r\ndata: \"error\":{\"type\":\"overloaded_error\"}}\r\n\r\n";
-    let plain = "data: {\"type\":\"message_start\"}\n\n";
-    let lines = [("content-type", "text/event-stream; charset=utf-8")];
-    let rule =
-        Rule::on([200]).when(Place::json("/error/type").is(["overloaded_error"])).class(Class::Overloaded);
-    let deaf = Dialect::builder("acme").rule(rule.clone()).build().unwrap();
-    let asked = Dialect::builder("acme").rule(rule).event_streams().build().unwrap();
-    let wants = |dialect: &Dialect| {
-        dialect.wants_body(&dialect.read_head(StatusCode::OK, &headers(&lines), SystemTime::UNIX_EPOCH))
-    };
-    assert_eq!((wants(&deaf), wants(&asked)), (false, true));
-    let limited = |dialect: &Dialect, body: &str| read(dialect, 200, &lines, body).signal().is_some();
-    assert!(limited(&asked, event) && limited(&asked, &format!(": hello\n\n{event}{plain}")));
-    assert!(!limited(&deaf, event), "not asked");
-    assert!(!limited(&asked, &format!("{plain}{event}")), "the first event alone");
-    assert!(!limited(&asked, event.trim_end()), "an event that is not whole is none");
-}
-
-#[test]
-fn enough_of_a_stream_of_events_is_its_first() {
-    let enough = |kind: &'static str, seen: &str| {
-        Dialect::enough(&headers(&[("content-type", kind)]))(seen.as_bytes())
-    };
-    assert!(enough("text/event-stream", "data: {}\n\n"));
-    assert!(enough("Text/Event-Stream; charset=utf-8", ": hello\n\ndata: {}\r\n\r\n"));
-    assert!(!enough("text/event-stream", "data: {}\n"));
-    assert!(!enough("text/event-stream", ": hello\n\nevent: x\n\n"));
-    assert!(!enough("application/json", "data: {}\n\n"));
-    assert!(!Dialect::enough(&HeaderMap::new())(b"data: {}\n\n"));
-}
-
-#[test]
-fn the_lines_of_an_event_are_lines_of_its_data() {
-    let dialect = toml(
-        "event-streams = true\n[[rule]]\nstatus = 200\nwhen = { text = true, starts-with = \"slow\\ndown\" }",
-    );
-    let lines = [("content-type", "text/event-stream")];
-    let limited = |body: &str| read(&dialect, 200, &lines, body).signal().is_some();
-    assert!(limited("data: slow\ndata: down\n\n") && limited("data:slow\r\ndata:down\r\n\r\n"));
-    assert!(!limited("data: slowdown\n\n") && !limited("data: slow\n\ndata: down\n\n"));
-}
-
-#[test]
 fn what_comes_out_of_a_cache_tells_no_quota() {
     let read = read(
         &Dialect::standard(),
@@ -472,75 +376,6 @@ fn what_comes_out_of_a_cache_tells_no_quota() {
         "",
     );
     assert_eq!((read.quotas.len(), read.information, read.reason), (0, None, None));
-}
-
-#[test]
-fn a_wrong_dialect_names_the_key_the_value_and_what_is_allowed() {
-    for (text, expected) in [
-        (
-            "delay = \"soon\"",
-            "dialect key `delay[0]` is `soon`: use `retry-after`, `dimension`, or a place with a unit",
-        ),
-        ("delay = { header = \"x-wait\" }", "dialect key `delay[0].unit` is ``: is missing: name one"),
-        ("reason = { header = \"x wait\" }", "dialect key `reason[0].header` is `x wait`: is no header name"),
-        ("reason = { json = \"code\" }", "dialect key `reason[0].json` is `code`: is no JSON pointer"),
-        (
-            "reason = { xml = \"Error//Code\" }",
-            "dialect key `reason[0].xml` is `Error//Code`: is no path of elements",
-        ),
-        (
-            "reason = { header = \"a\", is = \"b\" }",
-            "dialect key `reason[0]` is `a test`: belongs to a condition",
-        ),
-        (
-            "reason = { header = \"a\", unit = \"seconds\" }",
-            "dialect key `reason[0].unit` is `a unit`: belongs to a delay",
-        ),
-        ("reason = { header = \"a\", after = \"\" }", "dialect key `reason[0].after` is ``: is empty"),
-        ("reason = { header = \"a\", title = true }", "dialect key `reason[0]` is `several places`"),
-        ("reason = { after = \"a\" }", "dialect key `reason[0]` is ``: says no place"),
-        ("[[rule]]\nstatus = []", "dialect key `rule[0].status` is `[]`: name at least one status"),
-        ("[[rule]]\nstatus = 99", "dialect key `rule[0].status` is `99`: a status lies between 100 and 999"),
-        ("[[rule]]\nstatus = 429\nwhen = \"x\"", "dialect key `rule[0].when[0]` is `x`: is always the same"),
-        (
-            "[[rule]]\nstatus = 429\nwhen = { text = true, contains = \"limit\" }",
-            "dialect key `rule[0].when[0].contains`",
-        ),
-        (
-            "[[rule]]\nstatus = 429\nwhen = { title = true, is = \"a\", absent = true }",
-            "dialect key `rule[0].when[0]` is `several tests`",
-        ),
-        (
-            "[[rule]]\nstatus = 429\nlimited = false\nclass = \"blocked\"",
-            "dialect key `rule[0].class` is `given`: has no meaning beside `limited = false`",
-        ),
-        (
-            "[[rule]]\nstatus = 429\ndefault-delay = \"30\"",
-            "dialect key `rule[0].default-delay` is `30`: is no duration",
-        ),
-        ("[[dimension]]\nreset = \"x\"", "dialect key `dimension[0]` is `neither`"),
-        ("[[dimension]]\nreader = \"pairs\"", "dialect key `dimension[0].header` is ``: is missing"),
-        (
-            "[[dimension]]\nremaining = \"x {}\"",
-            "dialect key `dimension[0].remaining` is `x {}`: is no header name",
-        ),
-    ] {
-        let wrong = Dialect::from_toml(&format!("name = \"acme\"\n{text}")).unwrap_err().to_string();
-        assert!(wrong.starts_with(expected), "{text}\n  {wrong}");
-    }
-    let nameless = Dialect::builder("a b").build().unwrap_err().to_string();
-    assert_eq!(
-        nameless,
-        "dialect key `name` is `a b`: use 1 to 64 bytes without white space, such as `acme-api`"
-    );
-}
-
-#[test]
-fn the_name_of_a_dialect_has_1_to_64_bytes() {
-    for (length, allowed) in [(0, false), (1, true), (64, true), (65, false)] {
-        let built = Dialect::builder("a".repeat(length)).build();
-        assert_eq!(built.is_ok(), allowed, "{length}");
-    }
 }
 
 #[test]
@@ -578,28 +413,6 @@ fn a_delay_that_is_longer_than_it_may_be_is_exhaustion() {
     let dialect = toml("exhausted-beyond = \"1m\"");
     let class = |wait| signal(&dialect, 429, &[("retry-after", wait)], "").class;
     assert_eq!((class("60"), class("61")), (Class::Throttled, Class::Exhausted));
-}
-
-#[test]
-fn toml_that_cannot_be_read_says_where() {
-    for (text, expected) in [
-        ("colour = 1", "unknown field `colour`"),
-        ("[[rule]]\nstatus = \"often\"", "expected a status such as 429, or a list of them"),
-        ("[[rule]]\nstatus = 429\nclass = \"angry\"", "unknown variant `angry`"),
-        ("[[rule]]\nstatus = 429\nwhen = { heather = \"x\" }", "unknown field `heather`"),
-        ("delay = { header = \"x\", unit = \"fortnights\" }", "unknown variant `fortnights`"),
-        ("reason = 7.5", "expected a string, a table such as"),
-        ("reason = ", "TOML parse error at line 2"),
-    ] {
-        let wrong = Dialect::from_toml(&format!("name = \"acme\"\n{text}")).unwrap_err().to_string();
-        assert!(
-            wrong.starts_with("dialect cannot be read: ") && wrong.contains("line "),
-            "{text}\n  {wrong}"
-        );
-        assert!(wrong.contains(expected), "{text}\n  {wrong}");
-    }
-    let nameless = Dialect::from_toml("").unwrap_err().to_string();
-    assert!(nameless.contains("missing field `name`"), "{nameless}");
 }
 
 #[test]
